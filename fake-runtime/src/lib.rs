@@ -1,0 +1,1 @@
+//! containerd's side of NRI, in process.

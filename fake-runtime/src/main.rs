@@ -1,0 +1,3 @@
+//! The `fake-runtime` tool.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! NRI's messages and how they travel over one unix socket.

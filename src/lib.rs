@@ -1,0 +1,1 @@
+//! A containerd NRI plugin that gives containers mock GPUs.

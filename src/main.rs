@@ -1,0 +1,3 @@
+//! The `nri-plugin` binary.
+
+fn main() {}
