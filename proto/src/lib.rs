@@ -1,1 +1,3 @@
 //! NRI's messages and how they travel over one unix socket.
+
+pub mod api;
