@@ -1,0 +1,141 @@
+//! The program's log on stdout: one line an event, as JSON or as plain text.
+//!
+//! Formatting happens where the event does; writing happens on a thread of its own behind a bounded
+//! buffer, so that a reader of stdout that stopped reading never delays an answer to the runtime.
+
+mod line;
+mod writer;
+
+use std::io;
+use std::time::{Duration, SystemTime};
+
+use prometheus_client::metrics::counter::Counter;
+use tracing::level_filters::LevelFilter;
+use tracing::{Event, Subscriber};
+use tracing_subscriber::Layer;
+use tracing_subscriber::layer::{Context, SubscriberExt};
+
+pub use line::Format;
+use writer::Writer;
+
+/// How many bytes of formatted lines may wait for stdout before further ones are dropped.
+const PENDING_BYTES: usize = 256 * 1024;
+
+/// How long [`Log::flush`] waits for a reader that may be gone.
+const FLUSH_LIMIT: Duration = Duration::from_millis(250);
+
+/// The running log. Lines still waiting when it is dropped get [`FLUSH_LIMIT`] to reach stdout.
+#[derive(Debug)]
+pub struct Log {
+    writer: Writer,
+}
+
+impl Log {
+    /// Makes stdout the process's log, from `level` on. Every line that finds the buffer full, or
+    /// stdout closed, is counted in `dropped`.
+    ///
+    /// # Errors
+    ///
+    /// When the writer thread cannot be started.
+    pub fn to_stdout(level: LevelFilter, format: Format, dropped: Counter) -> io::Result<Self> {
+        let writer = Writer::start(io::stdout(), PENDING_BYTES, dropped)?;
+        let subscriber = lines(writer.clone(), level, format);
+        // Only a second call in one process can fail here, and then the first log goes on serving.
+        let _ = tracing::subscriber::set_global_default(subscriber);
+        Ok(Self { writer })
+    }
+
+    /// Waits until everything logged so far is written, for at most [`FLUSH_LIMIT`].
+    pub fn flush(&self) {
+        self.writer.flush(FLUSH_LIMIT);
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        self.flush();
+    }
+}
+
+/// The subscriber that turns events into lines for `writer`.
+fn lines(writer: Writer, level: LevelFilter, format: Format) -> impl Subscriber + Send + Sync {
+    tracing_subscriber::registry()
+        .with(level)
+        .with(Lines { writer, format })
+}
+
+struct Lines {
+    writer: Writer,
+    format: Format,
+}
+
+impl<S: Subscriber> Layer<S> for Lines {
+    fn on_event(&self, event: &Event<'_>, _context: Context<'_, S>) {
+        self.writer
+            .push(line::format(self.format, SystemTime::now(), event).as_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::logging::writer::tests::Sink;
+
+    fn logged(level: LevelFilter, format: Format, log: impl FnOnce()) -> String {
+        let sink = Sink::default();
+        let writer = Writer::start(sink.clone(), PENDING_BYTES, Counter::default()).unwrap();
+        tracing::subscriber::with_default(lines(writer.clone(), level, format), log);
+        writer.flush(Duration::from_secs(10));
+        sink.text()
+    }
+
+    /// The line with the value of its time, which no test can know, taken out.
+    fn timeless(line: &str) -> String {
+        let (before, rest) = line.split_once("\"time\":\"").unwrap();
+        let (time, after) = rest.split_once('"').unwrap();
+        assert_eq!(time.len(), "2026-01-02T03:04:05.678Z".len(), "{time}");
+        assert!(time.ends_with('Z'), "{time}");
+        format!("{before}\"time\":\"\"{after}")
+    }
+
+    #[test]
+    fn an_event_is_one_json_object_with_level_time_msg_and_then_its_fields() {
+        let text = logged(LevelFilter::INFO, Format::Json, || {
+            tracing::warn!(
+                pod = "p\"1\n",
+                devices = 3,
+                adjusted = true,
+                ratio = 0.5,
+                error = %"late",
+                "not injecting",
+            );
+        });
+        assert_eq!(
+            timeless(&text),
+            concat!(
+                r#"{"level":"warn","time":"","msg":"not injecting","pod":"p\"1\n","#,
+                r#""devices":3,"adjusted":true,"ratio":0.5,"error":"late"}"#,
+                "\n"
+            )
+        );
+    }
+
+    #[test]
+    fn a_plain_line_is_time_level_message_and_quoted_fields() {
+        let text = logged(LevelFilter::DEBUG, Format::Plain, || {
+            tracing::debug!(pod = "p 1", count = 2, "left alone");
+        });
+        let (_time, rest) = text.split_once(' ').unwrap();
+        assert_eq!(rest, "DEBUG left alone pod=\"p 1\" count=2\n");
+    }
+
+    #[test]
+    fn an_event_below_the_level_is_not_logged() {
+        let text = logged(LevelFilter::WARN, Format::Json, || {
+            tracing::info!("quiet");
+            tracing::error!("loud");
+        });
+        assert_eq!(text.lines().count(), 1);
+        assert!(text.contains("loud"), "{text}");
+    }
+}

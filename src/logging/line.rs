@@ -1,0 +1,111 @@
+//! One event as one line.
+
+use std::fmt::{self, Write};
+use std::time::SystemTime;
+
+use tracing::field::{Field, Visit};
+use tracing::{Event, Level};
+
+/// How an event is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// One JSON object a line, for collectors.
+    Json,
+    /// Words, for people.
+    Plain,
+}
+
+/// The line for `event`, ended by its newline.
+pub(super) fn format(format: Format, at: SystemTime, event: &Event<'_>) -> String {
+    let level = event.metadata().level();
+    let time = humantime::format_rfc3339_millis(at);
+    let mut fields = Fields {
+        format,
+        message: String::new(),
+        rest: String::new(),
+    };
+    event.record(&mut fields);
+    let Fields { message, rest, .. } = fields;
+    match format {
+        Format::Json => {
+            let level = lower_case(*level);
+            let message = json(&message);
+            format!("{{\"level\":\"{level}\",\"time\":\"{time}\",\"msg\":{message}{rest}}}\n")
+        }
+        Format::Plain => format!("{time} {level:<5} {message}{rest}\n"),
+    }
+}
+
+fn lower_case(level: Level) -> &'static str {
+    match level {
+        Level::ERROR => "error",
+        Level::WARN => "warn",
+        Level::INFO => "info",
+        Level::DEBUG => "debug",
+        Level::TRACE => "trace",
+    }
+}
+
+fn json(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// Collects an event's fields, already written the way the line wants them.
+struct Fields {
+    format: Format,
+    message: String,
+    rest: String,
+}
+
+impl Fields {
+    /// A number or a boolean, which reads the same in both formats.
+    fn bare(&mut self, field: &Field, value: impl fmt::Display) {
+        // Writing to a String cannot fail.
+        let _ = match self.format {
+            Format::Json => write!(self.rest, ",\"{field}\":{value}"),
+            Format::Plain => write!(self.rest, " {field}={value}"),
+        };
+    }
+
+    fn text(&mut self, field: &Field, value: &str) {
+        if field.name() == "message" {
+            value.clone_into(&mut self.message);
+            return;
+        }
+        let _ = match self.format {
+            Format::Json => write!(self.rest, ",\"{field}\":{}", json(value)),
+            Format::Plain => write!(self.rest, " {field}={value:?}"),
+        };
+    }
+}
+
+impl Visit for Fields {
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.bare(field, value);
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.bare(field, value);
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.bare(field, value);
+    }
+
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        // JSON has no word for infinities and NaN.
+        if value.is_finite() {
+            self.bare(field, value);
+        } else {
+            self.text(field, &value.to_string());
+        }
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.text(field, value);
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.text(field, &format!("{value:?}"));
+    }
+}
