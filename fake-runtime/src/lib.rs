@@ -1,1 +1,3 @@
 //! containerd's side of NRI, in process.
+
+pub mod profile;
