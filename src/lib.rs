@@ -1,5 +1,8 @@
 //! A containerd NRI plugin that gives containers mock GPUs.
 
+pub mod gate;
+pub mod health;
 pub mod logging;
 pub mod metrics;
+pub mod probes;
 pub mod version;

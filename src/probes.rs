@@ -1,0 +1,101 @@
+//! The probes and metrics over HTTP, on a thread and a runtime of their own: a file system call that
+//! hangs under the NRI session must not silence the probe that is there to tell of it.
+//!
+//! - `GET /readyz`: 200 while new containers are injected, else 503 and why not.
+//! - `GET /healthz`: 200, or 503 once a request is wedged.
+//! - `GET /metrics`: Prometheus text.
+
+mod answer;
+mod listen;
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+use std::{io, thread};
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::TcpStream;
+use tokio::task::AbortHandle;
+use tokio::time::{sleep, timeout};
+
+pub use answer::Probed;
+pub use listen::listen;
+
+/// From the first byte of a connection to its last. The kubelet gives a probe 1 s by default.
+const CONNECTION_LIMIT: Duration = Duration::from_secs(5);
+
+/// One more connection costs the oldest its place, so that clients that only sit there keep nobody out.
+const MAX_CONNECTIONS: usize = 64;
+
+/// A probe's request is a few lines.
+const MAX_REQUEST_BYTES: usize = 8 * 1024;
+
+/// Two for lock files that are being opened, one of them on a mount that hangs.
+const MAX_BLOCKING_THREADS: usize = 2;
+
+/// Serves the probes on `listener` for as long as the process lives. Returns the address.
+///
+/// # Errors
+///
+/// When the thread or its runtime cannot be set up.
+pub fn serve(listener: TcpListener, probed: Probed) -> io::Result<SocketAddr> {
+    let address = listener.local_addr()?;
+    listener.set_nonblocking(true)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(MAX_BLOCKING_THREADS)
+        .build()?;
+    let probed = Arc::new(probed);
+    thread::Builder::new()
+        .name("probes".into())
+        .spawn(move || {
+            runtime.block_on(async {
+                match tokio::net::TcpListener::from_std(listener) {
+                    Ok(listener) => accept(listener, probed).await,
+                    Err(error) => tracing::error!(%error, "cannot serve the probes"),
+                }
+            });
+        })?;
+    Ok(address)
+}
+
+async fn accept(listener: tokio::net::TcpListener, probed: Arc<Probed>) {
+    let mut connections = VecDeque::<AbortHandle>::new();
+    loop {
+        let stream = match listener.accept().await {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                tracing::warn!(%error, "cannot accept a probe's connection");
+                // Out of descriptors, say: the same again at once would only burn a core.
+                sleep(Duration::from_millis(100)).await;
+                continue;
+            }
+        };
+        connections.retain(|connection| !connection.is_finished());
+        if connections.len() == MAX_CONNECTIONS
+            && let Some(oldest) = connections.pop_front()
+        {
+            oldest.abort();
+        }
+        let connection = tokio::spawn(connection(stream, Arc::clone(&probed)));
+        connections.push_back(connection.abort_handle());
+    }
+}
+
+/// Answers one request. What goes wrong on the way is the client's affair.
+async fn connection(stream: TcpStream, probed: Arc<Probed>) {
+    let service = service_fn(|request| {
+        let probed = Arc::clone(&probed);
+        async move { Ok::<_, Infallible>(probed.answer(request.method(), request.uri().path()).await) }
+    });
+    let serving = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .keep_alive(false)
+        .max_buf_size(MAX_REQUEST_BYTES)
+        .serve_connection(TokioIo::new(stream), service);
+    let _ = timeout(CONNECTION_LIMIT, serving).await;
+}

@@ -1,0 +1,199 @@
+//! The probes over real sockets.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::sync::Arc;
+
+use nri_plugin::gate::Gate;
+use nri_plugin::health::Health;
+use nri_plugin::metrics::Metrics;
+use nri_plugin::probes::{self, Probed};
+
+/// Probes on a free port, and the state behind them.
+struct Served {
+    address: SocketAddr,
+    health: Arc<Health>,
+}
+
+fn serve(gate: Option<Gate>) -> Served {
+    let metrics = Metrics::default();
+    let health = Health::new(metrics.clone());
+    let listener = probes::listen("127.0.0.1", 0).unwrap();
+    let probed = Probed {
+        health: Arc::clone(&health),
+        gate: gate.map(Arc::new),
+        metrics,
+    };
+    Served {
+        address: probes::serve(listener, probed).unwrap(),
+        health,
+    }
+}
+
+impl Served {
+    /// Status line, header lines and body of the response.
+    fn request(&self, method: &str, path: &str) -> (String, Vec<String>, String) {
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        write!(stream, "{method} {path} HTTP/1.1\r\nhost: probes\r\n\r\n").unwrap();
+        let mut response = String::new();
+        stream.read_to_string(&mut response).unwrap();
+        let (head, body) = response.split_once("\r\n\r\n").unwrap();
+        let mut lines = head.lines().map(str::to_owned);
+        (lines.next().unwrap(), lines.collect(), body.to_owned())
+    }
+
+    fn get(&self, path: &str) -> (u16, String) {
+        let (status, _, body) = self.request("GET", path);
+        (status.split(' ').nth(1).unwrap().parse().unwrap(), body)
+    }
+}
+
+const OK: &str = r#"{"ok":true}"#;
+const UNREGISTERED: &str = concat!(
+    r#"{"ok":false,"reason":"not registered with the container runtime; "#,
+    r#"new containers are not being injected"}"#
+);
+
+fn make_fifo(path: &Path) {
+    let mode = rustix::fs::Mode::RWXU;
+    rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+}
+
+#[test]
+fn readyz_follows_the_registration() {
+    let served = serve(None);
+    assert_eq!(served.get("/readyz"), (503, UNREGISTERED.into()));
+    served.health.registered(2000);
+    assert_eq!(served.get("/readyz"), (200, OK.into()));
+    served.health.unregistered();
+    assert_eq!(served.get("/readyz"), (503, UNREGISTERED.into()));
+}
+
+#[test]
+fn healthz_does_not_care_for_the_registration() {
+    assert_eq!(serve(None).get("/healthz"), (200, OK.into()));
+}
+
+#[test]
+fn a_wedged_request_fails_both_probes_until_it_ends() {
+    let served = serve(None);
+    served.health.registered(1);
+    let ticket = served.health.begin();
+    // It is wedged 2 ms from now.
+    let (status, body) = loop {
+        let told = served.get("/healthz");
+        if told.0 != 200 {
+            break told;
+        }
+    };
+    assert_eq!(status, 503);
+    let age = body
+        .strip_prefix(
+            r#"{"ok":false,"reason":"wedged: a container request has been in flight for "#,
+        )
+        .and_then(|rest| rest.strip_suffix(r#"ms, past the 2ms threshold"}"#));
+    assert!(age.is_some_and(|age| age.parse::<u32>().is_ok()), "{body}");
+    assert_eq!(served.get("/readyz").0, 503);
+    drop(ticket);
+    assert_eq!(served.get("/healthz"), (200, OK.into()));
+    assert_eq!(served.get("/readyz"), (200, OK.into()));
+}
+
+#[test]
+fn readyz_asks_the_staging_gate() {
+    let missing = "/nowhere/staging.lock";
+    let gate = Gate::new(missing.into(), "127.0.0.1".into(), 1, "/stagedz".into());
+    let served = serve(Some(gate));
+    assert_eq!(served.get("/readyz"), (503, UNREGISTERED.into()));
+    served.health.registered(2000);
+    let reason = concat!(
+        r#"{"ok":false,"reason":"not injecting new containers: staging lock unavailable: "#,
+        r#"/nowhere/staging.lock: No such file or directory (os error 2)"}"#
+    );
+    assert_eq!(served.get("/readyz"), (503, reason.into()));
+    assert_eq!(served.get("/healthz"), (200, OK.into()));
+}
+
+#[test]
+fn a_lock_on_a_hung_mount_silences_no_probe() {
+    let dir = tempfile::tempdir().unwrap();
+    // Opening a FIFO that nobody writes to waits for ever, as a hung mount would.
+    let lock = dir.path().join("fifo");
+    make_fifo(&lock);
+    let served = serve(Some(Gate::new(
+        lock,
+        "127.0.0.1".into(),
+        1,
+        "/stagedz".into(),
+    )));
+    served.health.registered(2000);
+    for _ in 0..4 {
+        let (status, body) = served.get("/readyz");
+        assert_eq!(status, 503);
+        assert!(body.contains("staging lock unavailable"), "{body}");
+        assert_eq!(served.get("/healthz"), (200, OK.into()));
+    }
+}
+
+#[test]
+fn metrics_are_prometheus_text() {
+    let (status, headers, body) = serve(None).request("GET", "/metrics");
+    assert_eq!(status, "HTTP/1.1 200 OK");
+    let content_type = "content-type: text/plain; version=0.0.4; charset=utf-8";
+    assert!(
+        headers.iter().any(|header| header == content_type),
+        "{headers:?}"
+    );
+    assert!(body.contains("\nnri_plugin_registered 0\n"), "{body}");
+}
+
+#[test]
+fn head_is_get_without_the_body() {
+    let served = serve(None);
+    let (status, headers, body) = served.request("HEAD", "/healthz");
+    assert_eq!((status.as_str(), body.as_str()), ("HTTP/1.1 200 OK", ""));
+    assert!(
+        headers.contains(&"content-length: 11".to_owned()),
+        "{headers:?}"
+    );
+    assert!(
+        headers.contains(&"content-type: application/json".to_owned()),
+        "{headers:?}"
+    );
+    assert_eq!(
+        served.request("HEAD", "/readyz").0,
+        "HTTP/1.1 503 Service Unavailable"
+    );
+}
+
+#[test]
+fn other_methods_are_not_allowed() {
+    let served = serve(None);
+    for method in ["POST", "PUT", "DELETE", "OPTIONS", "PATCH"] {
+        let (status, headers, _) = served.request(method, "/healthz");
+        assert_eq!(status, "HTTP/1.1 405 Method Not Allowed");
+        assert!(
+            headers.contains(&"allow: GET, HEAD".to_owned()),
+            "{headers:?}"
+        );
+    }
+}
+
+#[test]
+fn other_paths_are_not_found() {
+    let served = serve(None);
+    for path in ["/", "/healthz/", "/HEALTHZ", "/livez"] {
+        assert_eq!(served.get(path).0, 404);
+    }
+    assert_eq!(served.get("/healthz?verbose").0, 200);
+}
+
+#[test]
+fn clients_that_send_nothing_keep_no_probe_out() {
+    let served = serve(None);
+    let _idle: Vec<_> = (0..200)
+        .map(|_| TcpStream::connect(served.address).unwrap())
+        .collect();
+    assert_eq!(served.get("/healthz"), (200, OK.into()));
+}
