@@ -1,3 +1,4 @@
 //! containerd's side of NRI, in process.
 
 pub mod profile;
+pub mod staging;
