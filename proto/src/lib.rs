@@ -1,3 +1,4 @@
 //! NRI's messages and how they travel over one unix socket.
 
 pub mod api;
+pub mod wire;

@@ -1,0 +1,128 @@
+//! One logical connection's stream, put together again into messages.
+
+use bytes::{Bytes, BytesMut};
+
+use super::message::{MAX_BODY, Message, MessageHeader};
+
+/// From this length on, a body gets an allocation that goes back to the kernel when it is dropped.
+const LARGE_BODY: usize = 128 << 10;
+
+/// More than glibc ever serves from its heap: its threshold for a mapping of its own grows with every mapping
+/// that is freed, up to 32 MiB, and below it a freed body would stay with the process. Only what is written
+/// becomes memory; the rest is address space.
+const OWN_MAPPING: usize = (32 << 20) + 1;
+
+/// What a logical connection's stream brought.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A whole message.
+    Message(Message),
+    /// The header of a message whose body is over [`MAX_BODY`]; the body will be skipped.
+    TooLarge(MessageHeader),
+}
+
+/// Takes a stream in pieces of any size and gives back its messages.
+#[derive(Debug)]
+pub(super) struct Reassembly {
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    Header {
+        bytes: [u8; MessageHeader::LEN],
+        filled: usize,
+    },
+    Body {
+        header: MessageHeader,
+        bytes: BytesMut,
+    },
+    Skip {
+        left: usize,
+    },
+}
+
+impl State {
+    const START: Self = Self::Header {
+        bytes: [0; MessageHeader::LEN],
+        filled: 0,
+    };
+}
+
+impl Reassembly {
+    pub(super) const fn new() -> Self {
+        Self {
+            state: State::START,
+        }
+    }
+
+    /// Whether the stream stands between two messages.
+    pub(super) fn is_between_messages(&self) -> bool {
+        matches!(self.state, State::Header { filled: 0, .. })
+    }
+
+    /// Takes bytes off the front of `input`, up to the end of the message that they complete or up to its own
+    /// end. Where an event is returned, `input` may hold more.
+    pub(super) fn feed(&mut self, input: &mut &[u8]) -> Option<Event> {
+        loop {
+            match &mut self.state {
+                State::Header { bytes, filled } => {
+                    let taken = take(input, MessageHeader::LEN - *filled);
+                    bytes[*filled..*filled + taken.len()].copy_from_slice(taken);
+                    *filled += taken.len();
+                    if *filled < MessageHeader::LEN {
+                        return None;
+                    }
+                    let header = MessageHeader::decode(*bytes);
+                    let length = header.length as usize;
+                    if length > MAX_BODY {
+                        self.state = State::Skip { left: length };
+                        return Some(Event::TooLarge(header));
+                    }
+                    let capacity = if length < LARGE_BODY {
+                        length
+                    } else {
+                        OWN_MAPPING
+                    };
+                    self.state = State::Body {
+                        header,
+                        bytes: BytesMut::with_capacity(capacity),
+                    };
+                }
+                State::Body { header, bytes } => {
+                    let length = header.length as usize;
+                    bytes.extend_from_slice(take(input, length - bytes.len()));
+                    if bytes.len() < length {
+                        return None;
+                    }
+                    let message = whole(*header, std::mem::take(bytes).freeze());
+                    self.state = State::START;
+                    return Some(Event::Message(message));
+                }
+                State::Skip { left } => {
+                    *left -= take(input, *left).len();
+                    if *left > 0 {
+                        return None;
+                    }
+                    self.state = State::START;
+                }
+            }
+        }
+    }
+}
+
+/// Splits up to `most` bytes off the front of `input`.
+pub(super) fn take<'a>(input: &mut &'a [u8], most: usize) -> &'a [u8] {
+    let (taken, left) = input.split_at(most.min(input.len()));
+    *input = left;
+    taken
+}
+
+fn whole(header: MessageHeader, body: Bytes) -> Message {
+    Message {
+        stream: header.stream,
+        kind: header.kind,
+        flags: header.flags,
+        body,
+    }
+}
