@@ -1,0 +1,110 @@
+//! The devices of an adjusted container.
+
+use std::collections::BTreeSet;
+
+use nri_proto::api::{CdiDevice, Container, LinuxDevice, OptionalFileMode, OptionalUInt32};
+
+use crate::clean::join;
+use crate::settings::Settings;
+use crate::tree::Node;
+use crate::{Warning, World};
+
+/// Every mock GPU, for the management opt-in: by CDI name or as nodes, never both.
+pub fn gpus(
+    settings: &Settings,
+    world: &World,
+    warnings: &mut BTreeSet<Warning>,
+) -> (Vec<CdiDevice>, Vec<LinuxDevice>) {
+    // containerd before 2.0 drops CDI devices without a word.
+    if settings.cdi_mode && !world.containerd_1 {
+        if world.tree.exists(&settings.cdi_spec_host) {
+            let name = settings.cdi_device.clone();
+            return (vec![CdiDevice { name }], Vec::new());
+        }
+        warnings.insert(Warning::NoCdiSpec);
+    }
+    let names = entries(world, &settings.device_host, "nvidia");
+    if names.is_empty() {
+        warnings.insert(Warning::NoGpuNodes);
+    }
+    let nodes = names.iter().filter_map(|name| {
+        let staged = join(&settings.device_host, name);
+        node(settings, world, &staged, format!("/dev/{name}"), warnings)
+    });
+    (Vec::new(), nodes.collect())
+}
+
+/// Every IMEX channel that the container does not have already.
+pub fn imex_channels(
+    settings: &Settings,
+    world: &World,
+    container: Option<&Container>,
+    warnings: &mut BTreeSet<Warning>,
+) -> Vec<LinuxDevice> {
+    let linux = container.and_then(|container| container.linux.as_ref());
+    let own: Vec<&LinuxDevice> = linux.iter().flat_map(|linux| &linux.devices).collect();
+    let has = |new: &LinuxDevice| {
+        own.iter().any(|own| {
+            own.path == new.path
+                && own.r#type == new.r#type
+                && own.major == new.major
+                && own.minor == new.minor
+        })
+    };
+    let names = entries(world, &settings.imex_host, "channel");
+    if names.is_empty() {
+        warnings.insert(Warning::NoImexChannels);
+    }
+    let nodes = names.iter().filter_map(|name| {
+        let staged = join(&settings.imex_host, name);
+        let path = format!("/dev/nvidia-caps-imex-channels/{name}");
+        node(settings, world, &staged, path, warnings)
+    });
+    nodes
+        .collect::<Vec<_>>()
+        .into_iter()
+        .filter(|new| !has(new))
+        .collect()
+}
+
+/// Names directly in a directory that start so and are not themselves directories, sorted as bytes.
+fn entries(world: &World, directory: &str, prefix: &str) -> Vec<String> {
+    let entries = world.tree.list(directory).unwrap_or_default();
+    let wanted =
+        |(name, node): &(&str, &Node)| name.starts_with(prefix) && **node != Node::Directory;
+    entries
+        .into_iter()
+        .filter(wanted)
+        .map(|(name, _)| name.to_owned())
+        .collect()
+}
+
+/// The node on the wire, if what is staged is a character device that may be handed out.
+fn node(
+    settings: &Settings,
+    world: &World,
+    staged: &str,
+    path: String,
+    warnings: &mut BTreeSet<Warning>,
+) -> Option<LinuxDevice> {
+    let Some(Node::Character(device)) = world.tree.stat(staged) else {
+        warnings.insert(Warning::NotACharacterDevice);
+        return None;
+    };
+    let major = i64::from(device.major);
+    if settings.gates.real_driver_guard && world.nvidia_majors.contains(&major) {
+        warnings.insert(Warning::RealDriver);
+        return None;
+    }
+    Some(LinuxDevice {
+        path,
+        r#type: "c".into(),
+        major,
+        minor: device.minor.into(),
+        file_mode: Some(OptionalFileMode {
+            value: device.mode & 0o777,
+        }),
+        uid: Some(OptionalUInt32 { value: device.uid }),
+        gid: Some(OptionalUInt32 { value: device.gid }),
+    })
+}
