@@ -1,5 +1,8 @@
 //! The socket's bytes, taken apart into the messages of both logical connections.
 
+#[cfg(test)]
+mod tests;
+
 use super::mux::{FrameHeader, MAX_FRAME, PLUGIN_CONNECTION, RUNTIME_CONNECTION};
 use super::reassembly::{Event, Reassembly, take};
 

@@ -126,3 +126,30 @@ fn whole(header: MessageHeader, body: Bytes) -> Message {
         body,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_stream_holds_what_it_was_sent_and_room_for_one_message(
+            length in prop_oneof![0..200_000_u32, any::<u32>()],
+            sent in 0..200_000_usize,
+            read in 1..70_000_usize,
+        ) {
+            let header = MessageHeader { length, stream: 1, kind: 1, flags: 0 };
+            let mut stream = Reassembly::new();
+            stream.feed(&mut header.encode().as_slice());
+            for mut piece in vec![0; sent].chunks(read) {
+                stream.feed(&mut piece);
+                if let State::Body { bytes, .. } = &stream.state {
+                    prop_assert!(bytes.len() <= sent && bytes.len() < length as usize);
+                    prop_assert!(bytes.capacity() <= OWN_MAPPING);
+                }
+            }
+        }
+    }
+}
