@@ -1,0 +1,122 @@
+//! `linux.resources`, `linux.intelRdt` and `process.rlimits`.
+
+use nri_proto::api::{LinuxDeviceCgroup, LinuxRdt, PosixRlimit};
+
+use crate::{
+    collect::Combined,
+    create::CreateError,
+    oci::{DeviceRule, Linux, LinuxIntelRdt, Pids, Process, Resources, Rlimit},
+    profile::Adjust,
+};
+
+/// Sets limits, then block I/O class and RDT.
+pub(super) fn apply(
+    honoured: Adjust,
+    linux: &mut Linux,
+    adjustment: &Combined,
+) -> Result<(), CreateError> {
+    let theirs = &adjustment.resources;
+    let ours = linux.resources.get_or_insert_default();
+    cpu(ours, adjustment);
+    if let Some(limit) = theirs.memory.and_then(|memory| memory.limit)
+        && limit.value != 0
+    {
+        // Of all that can be said about memory only the limit arrives, and swap follows it.
+        let memory = ours.memory.get_or_insert_default();
+        memory
+            .set_limit(Some(limit.value))
+            .set_swap(Some(limit.value));
+    }
+    ours.unified
+        .extend(theirs.unified.iter().map(|(k, v)| (k.clone(), v.clone())));
+    if let Some(pids) = theirs.pids {
+        let ours: &mut Pids = ours.pids.get_or_insert_default();
+        if pids.limit >= 0 || honoured.negative_pids_limit {
+            ours.limit = Some(pids.limit);
+        }
+    }
+    ours.devices.extend(theirs.devices.iter().map(rule));
+    // The hugetlb controller is off by default, which drops the CRI's limits too.
+    ours.hugepage_limits.clear();
+
+    if let Some(class) = &theirs.blockio_class
+        && !class.value.is_empty()
+    {
+        return Err(CreateError::BlockIoClass(class.value.clone()));
+    }
+    if let Some(class) = &theirs.rdt_class {
+        linux.intel_rdt = (!class.value.is_empty()).then(|| {
+            let mut rdt = LinuxIntelRdt::default();
+            rdt.set_clos_id(Some(class.value.clone()));
+            rdt
+        });
+    }
+    rdt(&mut linux.intel_rdt, &adjustment.rdt);
+    Ok(())
+}
+
+fn cpu(ours: &mut Resources, adjustment: &Combined) {
+    let Some(theirs) = &adjustment.resources.cpu else {
+        return;
+    };
+    let ours = ours.cpu.get_or_insert_default();
+    if let Some(shares) = theirs.shares {
+        ours.set_shares(Some(shares.value));
+    }
+    if let Some(quota) = theirs.quota {
+        ours.set_quota(Some(quota.value));
+    }
+    if let Some(period) = theirs.period {
+        ours.set_period(Some(period.value));
+    }
+    if let Some(runtime) = theirs.realtime_runtime {
+        ours.set_realtime_runtime(Some(runtime.value));
+    }
+    if let Some(period) = theirs.realtime_period {
+        ours.set_realtime_period(Some(period.value));
+    }
+    if !theirs.cpus.is_empty() {
+        ours.set_cpus(Some(theirs.cpus.clone()));
+    }
+    if !theirs.mems.is_empty() {
+        ours.set_mems(Some(theirs.mems.clone()));
+    }
+}
+
+fn rule(theirs: &LinuxDeviceCgroup) -> DeviceRule {
+    DeviceRule {
+        allow: theirs.allow,
+        kind: theirs.r#type.clone(),
+        major: theirs.major.map(|major| major.value),
+        minor: theirs.minor.map(|minor| minor.value),
+        access: theirs.access.clone(),
+    }
+}
+
+/// Field by field: one that is present but empty is removed.
+fn rdt(ours: &mut Option<LinuxIntelRdt>, theirs: &LinuxRdt) {
+    if theirs.remove {
+        *ours = None;
+    }
+    if let Some(id) = &theirs.clos_id {
+        let id = Some(id.value.clone()).filter(|id| !id.is_empty());
+        ours.get_or_insert_default().set_clos_id(id);
+    }
+    if let Some(schemata) = &theirs.schemata {
+        let schemata = super::unless_empty(&schemata.value);
+        ours.get_or_insert_default().set_schemata(schemata);
+    }
+    if let Some(enable) = theirs.enable_monitoring {
+        let enable = enable.value.then_some(true);
+        ours.get_or_insert_default().set_enable_monitoring(enable);
+    }
+}
+
+/// Appends limits, also those that the spec has already.
+pub(super) fn rlimits(process: &mut Process, theirs: &[PosixRlimit]) {
+    process.rlimits.extend(theirs.iter().map(|limit| Rlimit {
+        kind: limit.r#type.clone(),
+        hard: limit.hard,
+        soft: limit.soft,
+    }));
+}

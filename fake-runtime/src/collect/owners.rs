@@ -1,0 +1,144 @@
+//! Who set what: a thing may be set once per request, by one plugin.
+
+use std::{collections::BTreeMap, fmt};
+
+use nri_proto::api::Field;
+
+use crate::{
+    create::CreateError,
+    profile::{ConflictStyle, Profile},
+};
+
+/// What a plugin sets, worded as the version does in a conflict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subject {
+    field: Field,
+    key: Option<String>,
+    style: ConflictStyle,
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let key = self.key.as_deref();
+        match self.style {
+            // A field without a key ends in a blank.
+            ConflictStyle::FieldNames => {
+                write!(f, "{} {}", self.field.as_str_name(), key.unwrap_or(""))
+            }
+            ConflictStyle::Words => match key {
+                Some(key) => write!(f, "{} {key}", words(self.field)),
+                None => f.write_str(words(self.field)),
+            },
+        }
+    }
+}
+
+/// How NRI before 0.9 called a field. It knew no others.
+fn words(field: Field) -> &'static str {
+    match field {
+        Field::Annotations => "annotation",
+        Field::Mounts => "mount",
+        Field::Env => "env",
+        Field::Devices => "device",
+        Field::Rlimits => "rlimit",
+        Field::CdiDevices => "CDI device",
+        Field::MemLimit => "memory limit",
+        Field::MemReservation => "memory reservation",
+        Field::MemSwapLimit => "memory swap limit",
+        Field::MemKernelLimit => "memory kernel limit",
+        Field::MemTcpLimit => "memory TCP limit",
+        Field::MemSwappiness => "memory swappiness",
+        Field::MemDisableOomKiller => "memory disable OOM killer",
+        Field::MemUseHierarchy => "memory 'UseHierarchy'",
+        Field::CpuShares => "CPU shares",
+        Field::CpuQuota => "CPU quota",
+        Field::CpuPeriod => "CPU period",
+        Field::CpuRealtimeRuntime => "CPU realtime runtime",
+        Field::CpuRealtimePeriod => "CPU realtime period",
+        Field::CpuSetCpUs => "CPU pinning",
+        Field::CpuSetMems => "memory pinning",
+        Field::HugepageLimits => "hugepage limit of size",
+        Field::CgroupsUnified => "unified resource",
+        Field::BlockioClass => "block I/O class",
+        Field::RdtClass => "RDT class",
+        Field::PidsLimit => "pids pinning",
+        Field::CgroupsPath => "cgroups path",
+        Field::OomScoreAdj => "oom score adj",
+        newer => newer.as_str_name(),
+    }
+}
+
+/// The plugin that set a thing, or that removed it and thereby reserved it.
+#[derive(Debug)]
+struct Owner {
+    plugin: String,
+    removed: bool,
+}
+
+/// The owners of everything that was set in one request.
+#[derive(Debug, Default)]
+pub(super) struct Owners(BTreeMap<(Field, Option<String>), Owner>);
+
+/// One plugin's access to the owners, while its answer is merged.
+pub(super) struct Claims<'a> {
+    pub(super) profile: &'static Profile,
+    pub(super) owners: &'a mut Owners,
+    pub(super) plugin: &'a str,
+}
+
+impl Claims<'_> {
+    /// Makes the plugin the owner of a field that a container has once.
+    pub(super) fn take(&mut self, field: Field) -> Result<(), CreateError> {
+        self.claim(field, None)
+    }
+
+    /// Makes the plugin the owner of one entry of a field that a container has many of.
+    pub(super) fn take_key(&mut self, field: Field, key: &str) -> Result<(), CreateError> {
+        self.claim(field, Some(key.to_owned()))
+    }
+
+    fn claim(&mut self, field: Field, key: Option<String>) -> Result<(), CreateError> {
+        let entry = (field, key);
+        match self.owners.0.get(&entry) {
+            Some(owner) if !(owner.removed && owner.plugin == self.plugin) => {
+                let (field, key) = entry;
+                Err(CreateError::Conflict {
+                    second: self.plugin.to_owned(),
+                    first: owner.plugin.clone(),
+                    subject: Subject {
+                        field,
+                        key,
+                        style: self.profile.conflicts,
+                    },
+                })
+            }
+            _ => {
+                self.set(entry, false);
+                Ok(())
+            }
+        }
+    }
+
+    /// Takes the field from an earlier plugin.
+    pub(super) fn release(&mut self, field: Field) {
+        self.clear((field, None));
+    }
+
+    /// Takes the entry from an earlier plugin.
+    pub(super) fn release_key(&mut self, field: Field, key: &str) {
+        self.clear((field, Some(key.to_owned())));
+    }
+
+    fn clear(&mut self, entry: (Field, Option<String>)) {
+        if self.profile.removal_reserves {
+            self.set(entry, true);
+        } else {
+            self.owners.0.remove(&entry);
+        }
+    }
+
+    fn set(&mut self, entry: (Field, Option<String>), removed: bool) {
+        let plugin = self.plugin.to_owned();
+        self.owners.0.insert(entry, Owner { plugin, removed });
+    }
+}

@@ -1,0 +1,77 @@
+//! CreateContainer as containerd plays it: ask the plugins, merge their answers, change the spec.
+
+mod error;
+
+pub use error::CreateError;
+use nri_proto::api::{ContainerAdjustment, CreateContainerRequest};
+
+use crate::{
+    apply,
+    collect::{Collector, Combined},
+    host::Host,
+    oci::Spec,
+    profile::Profile,
+};
+
+/// What came back from a plugin that was asked.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// An adjustment, perhaps empty.
+    Adjust(Box<ContainerAdjustment>),
+    /// An error, which fails the container.
+    Error {
+        /// The name of the gRPC code: `Unknown`.
+        code: String,
+        /// What the plugin said.
+        message: String,
+    },
+    /// Nothing, because it was too slow, or its connection broke. The container is made without it.
+    Lost,
+}
+
+/// What came of a CreateContainer.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// What each plugin was asked, in order. Those after a failure are not asked.
+    pub requests: Vec<CreateContainerRequest>,
+    /// The merged adjustment and the spec after it, or why there is no container.
+    pub result: Result<(Combined, Spec), CreateError>,
+}
+
+/// Plays one CreateContainer.
+///
+/// `request` is what the first plugin is asked, `spec` the container's spec before any adjustment.
+/// `answers` has a plugin (`IDX-NAME`) and its answer each, in the order of their indices.
+pub fn create(
+    profile: &'static Profile,
+    request: CreateContainerRequest,
+    spec: Spec,
+    answers: &[(String, Answer)],
+    host: &Host,
+) -> Outcome {
+    let mut requests = Vec::new();
+    let mut collector = Collector::new(profile, request);
+    for (plugin, answer) in answers {
+        requests.push(collector.request().clone());
+        let added = match answer {
+            Answer::Adjust(adjustment) => collector.add(plugin, adjustment),
+            Answer::Error { code, message } => Err(CreateError::Plugin {
+                code: code.clone(),
+                message: message.clone(),
+            }),
+            Answer::Lost => Ok(()),
+        };
+        if let Err(error) = added {
+            return Outcome {
+                requests,
+                result: Err(error),
+            };
+        }
+    }
+    let combined = collector.finish();
+    let spec = apply::apply(profile, spec, &combined, host);
+    Outcome {
+        requests,
+        result: spec.map(|spec| (combined, spec)),
+    }
+}
