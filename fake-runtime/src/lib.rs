@@ -1,5 +1,6 @@
 //! containerd's side of NRI, in process.
 
+pub mod applied;
 pub mod apply;
 pub mod cdi;
 pub mod collect;

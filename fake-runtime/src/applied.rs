@@ -1,0 +1,111 @@
+//! Recorded adjustments: rows of what real containerd made of plugins' answers, held against this crate.
+//!
+//! A row is a JSON object with the `version` of containerd, the container's OCI spec `before`, and what
+//! came `after`: a `spec`, a `create_error`, or `containerd_died`. It tells either of one plugin, by its
+//! `adjust`, or of several, by their `answers`, each with the `request` that the plugin got.
+
+mod difference;
+mod order;
+mod row;
+
+pub use difference::Difference;
+use row::Row;
+use serde_json::{Map, Value, json};
+
+use crate::{
+    create::{CreateError, Outcome, create},
+    host::Host,
+    profile::{Profile, UnknownVersion},
+};
+
+/// Why a row did not pass.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// It is not a row of this kind.
+    #[error("not a row of applied adjustments: {0}")]
+    Unreadable(#[from] serde_json::Error),
+    /// There is no profile for its version.
+    #[error(transparent)]
+    Version(#[from] UnknownVersion),
+    /// Something came out differently.
+    #[error("{}", lines(.0))]
+    Differs(Vec<Difference>),
+}
+
+fn lines(differences: &[Difference]) -> String {
+    let lines: Vec<_> = differences.iter().map(ToString::to_string).collect();
+    lines.join("\n")
+}
+
+/// Whether a JSON object is such a row, judged by the fields it has.
+pub fn is_row(object: &Value) -> bool {
+    let has = |field| object.get(field).is_some();
+    has("version") && has("before") && has("after") && (has("adjust") || has("answers"))
+}
+
+/// Plays a row's container, against the profile that its `version` names, and compares the spec or the
+/// error, and what each plugin was asked.
+///
+/// Two orders are not compared, because containerd's is not determined: that of the namespaces in a
+/// request once a plugin changed them, and that of mounts with one destination among more than twelve.
+///
+/// # Errors
+/// [`Failure`] says what differs.
+pub fn check(row: &Value, host: &Host) -> Result<(), Failure> {
+    let row: Row = serde_json::from_value(row.clone())?;
+    let profile = Profile::find(&row.version)?;
+    let plugins = row.plugins();
+    let first = plugins.first().and_then(|plugin| plugin.request.clone());
+    let answers: Vec<_> = plugins
+        .iter()
+        .map(|plugin| (plugin.plugin.clone(), plugin.answer.clone().into()))
+        .collect();
+    let Outcome { requests, result } = create(
+        profile,
+        first.clone().unwrap_or_default(),
+        row.before.spec.clone(),
+        &answers,
+        host,
+    );
+
+    let mut after = match result {
+        Ok((_, spec)) => json!({"spec": serde_json::to_value(spec)?}),
+        Err(CreateError::RuntimeDied(_)) => json!({"containerd_died": true}),
+        Err(error) => json!({"create_error": error.to_string(), "code": "UNKNOWN"}),
+    };
+    let mut expected = row.outcome();
+    order::settle_mounts(&mut expected, &mut after);
+    let mut differences = difference::between(&expected, &after, "");
+    if first.is_some() {
+        for (plugin, mut request) in plugins.iter().zip(requests) {
+            if let Some(mut expected) = plugin.request.clone() {
+                order::settle_namespaces(&mut expected);
+                order::settle_namespaces(&mut request);
+                let at = format!("/request/{}", plugin.plugin);
+                let [expected, request] = [expected, request].map(serde_json::to_value);
+                differences.extend(difference::between(&expected?, &request?, &at));
+            }
+        }
+    }
+    if differences.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::Differs(differences))
+    }
+}
+
+impl Row {
+    /// What came of it, without what was noted on the side.
+    fn outcome(&self) -> Value {
+        let fields = ["spec", "create_error", "code", "containerd_died"];
+        let known = self
+            .after
+            .iter()
+            .filter(|(field, _)| fields.contains(&field.as_str()));
+        Value::Object(
+            known
+                .map(|(k, v)| (k.clone(), v.clone()))
+                .collect::<Map<_, _>>(),
+        )
+    }
+}

@@ -1,0 +1,96 @@
+//! What real containerd made of adjustments, in full: the OCI spec before and after, or the error.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot read its recordings has nothing better to do"
+)]
+
+mod data;
+
+use fake_runtime::{applied, host::Host, oci::Spec};
+use serde_json::Value;
+
+/// The CDI specs, device numbers and propagation of the machine on which the rows were recorded.
+fn host() -> Host {
+    serde_json::from_str(&data::text("applied/host.json")).unwrap()
+}
+
+/// Checks the rows of a file and says how many there are.
+fn rows_that_pass(file: &str) -> usize {
+    let host = host();
+    let rows = data::rows(&format!("applied/{file}.jsonl.gz"));
+    for row in &rows {
+        assert!(applied::is_row(row), "{file}: {row}");
+        if let Err(failure) = applied::check(row, &host) {
+            panic!("{file}, {}:\n{failure}", row["case"]);
+        }
+    }
+    rows.len()
+}
+
+#[test]
+fn random_adjustments_give_the_recorded_spec_or_error() {
+    for version in ["1.7.24", "2.1.9", "2.2.7", "2.3.4"] {
+        assert_eq!(rows_that_pass(&format!("random-applied-{version}")), 250);
+    }
+}
+
+#[test]
+fn two_plugins_see_and_give_what_was_recorded() {
+    for version in ["1.7.24", "2.1.9", "2.2.7", "2.3.4"] {
+        assert_eq!(rows_that_pass(&format!("two-plugins-{version}")), 66);
+    }
+}
+
+#[test]
+fn three_plugins_see_and_give_what_was_recorded() {
+    for version in ["2.2.7", "2.3.4"] {
+        assert_eq!(rows_that_pass(&format!("three-plugins-{version}")), 7);
+    }
+}
+
+#[test]
+fn the_newer_fields_do_what_was_recorded() {
+    for version in ["2.2.7", "2.3.4"] {
+        assert_eq!(rows_that_pass(&format!("new-fields-{version}")), 29);
+    }
+}
+
+#[test]
+fn no_recorded_spec_loses_anything_in_our_types() {
+    let mut specs = 0;
+    for file in data::files("applied") {
+        for row in data::rows(&file) {
+            for moment in ["before", "after"] {
+                if let Some(recorded) = row[moment].get("spec") {
+                    let spec: Spec = serde_json::from_value(recorded.clone()).unwrap();
+                    assert_eq!(serde_json::to_value(spec).unwrap(), *recorded, "{file}");
+                    specs += 1;
+                }
+            }
+        }
+    }
+    assert_eq!(specs, 2473);
+}
+
+/// The two of 2473 whose seccomp action is `""`, and no others.
+#[test]
+fn nearly_every_recorded_spec_fits_the_crates_types() {
+    let mut misfits = Vec::new();
+    for file in data::files("applied") {
+        for row in data::rows(&file) {
+            for moment in ["before", "after"] {
+                if let Some(recorded) = row[moment].get("spec") {
+                    let spec: Spec = serde_json::from_value(recorded.clone()).unwrap();
+                    if spec.typed().is_err() {
+                        misfits.push(row["case"].clone());
+                    }
+                }
+            }
+        }
+    }
+    assert_eq!(
+        misfits,
+        [Value::from("seccomp-empty"), "seccomp-empty".into()]
+    );
+}
