@@ -81,7 +81,6 @@ impl Caller {
             method: method.to_owned(),
             payload: payload.into(),
             timeout_nano,
-            metadata: Vec::new(),
         };
         let length = envelope.encoded_len();
         if length > MAX_BODY {

@@ -6,8 +6,8 @@ use bytes::Bytes;
 
 use super::status::{Code, Status};
 
-/// The body of a message that asks.
-#[derive(Clone, PartialEq, prost::Message)]
+/// The body of a message that asks. The metadata that ttRPC allows besides is not read: no side of NRI sends any.
+#[derive(Clone, PartialEq, Eq, prost::Message)]
 pub struct Request {
     /// The service's full name.
     #[prost(string, tag = "1")]
@@ -21,9 +21,6 @@ pub struct Request {
     /// Nanoseconds that the caller will wait; 0 where it does not say.
     #[prost(int64, tag = "4")]
     pub timeout_nano: i64,
-    /// Whatever the caller wants to say besides. NRI says nothing.
-    #[prost(message, repeated, tag = "5")]
-    pub metadata: Vec<Metadata>,
 }
 
 impl Request {
@@ -35,17 +32,6 @@ impl Request {
             .filter(|nanos| *nanos > 0)
             .map(Duration::from_nanos)
     }
-}
-
-/// One item of a request's metadata.
-#[derive(Clone, PartialEq, Eq, prost::Message)]
-pub struct Metadata {
-    /// The item's name.
-    #[prost(string, tag = "1")]
-    pub key: String,
-    /// The item's text.
-    #[prost(string, tag = "2")]
-    pub value: String,
 }
 
 /// The body of a message that answers.

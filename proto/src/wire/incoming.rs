@@ -26,7 +26,8 @@ impl Incoming {
 
     /// Takes no more requests off the socket: the peer's further ones stay without an answer, as they would if
     /// this process had just gone. Those that came before are still given by [`Incoming::next`]; once every one
-    /// is answered and the answers are written, the connection is closed.
+    /// is answered and the answers are written, the connection is closed. A handler that hangs, or a peer that
+    /// does not read, keeps it open: whoever cannot wait for that drops the [`Driver`](super::Driver).
     pub fn close(&mut self) {
         self.received.close();
     }
