@@ -9,4 +9,6 @@ pub mod host;
 pub mod oci;
 mod path;
 pub mod profile;
+pub mod runtime;
+pub mod scripted;
 pub mod staging;

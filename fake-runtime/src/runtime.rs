@@ -1,0 +1,217 @@
+//! The runtime's side of NRI as a server: plugins connect to it as they would to containerd.
+
+mod builder;
+mod calls;
+mod creation;
+mod expectation;
+mod hub;
+mod identity;
+mod plugin;
+mod received;
+mod registration;
+mod server;
+mod socket;
+mod synchronize;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use nri_proto::api::{Container, PodSandbox};
+
+pub use builder::{Builder, StartError};
+pub use creation::{Answer, AnswerOf, Created, Refused};
+pub use expectation::{Expectation, Unmet};
+pub use hub::WaitedInVain;
+pub use plugin::PluginInfo;
+pub use received::Received;
+pub use socket::SocketError;
+
+use hub::Hub;
+use server::Server;
+use socket::Socket;
+
+/// A runtime that plugins can connect to, at [`FakeRuntime::socket_path`].
+///
+/// Dropping it closes every connection and removes its private socket, and fails the test where an
+/// [`Expectation`] was not met.
+#[derive(Debug)]
+pub struct FakeRuntime {
+    hub: Arc<Hub>,
+    socket: Socket,
+    /// `None` while the runtime is stopped.
+    server: Mutex<Option<Server>>,
+    expectations: Mutex<Vec<Expectation>>,
+}
+
+impl FakeRuntime {
+    /// What can be chosen before the start.
+    #[must_use]
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// Starts a runtime that plays the default profile on a private socket.
+    ///
+    /// # Errors
+    ///
+    /// As [`Builder::start`].
+    pub async fn start() -> Result<Self, StartError> {
+        Self::builder().start().await
+    }
+
+    /// Where plugins connect.
+    #[must_use]
+    pub fn socket_path(&self) -> &Path {
+        self.socket.path()
+    }
+
+    /// Waits until a plugin is registered, configured and synchronized, and says which: the first in the order of
+    /// their indices.
+    ///
+    /// # Errors
+    ///
+    /// None is after [`Builder::patience`].
+    pub async fn plugin_registered(&self) -> Result<PluginInfo, WaitedInVain> {
+        self.hub
+            .wait("a registered plugin", |state| {
+                state.plugins.first().map(|p| p.info.clone())
+            })
+            .await
+    }
+
+    /// Waits until plugins have registered `count` times in all, those that have gone since included.
+    ///
+    /// # Errors
+    ///
+    /// They have not after [`Builder::patience`].
+    pub async fn registrations(&self, count: usize) -> Result<(), WaitedInVain> {
+        let awaited = format!("{count} registrations");
+        self.hub
+            .wait(&awaited, |state| {
+                (state.registrations >= count).then_some(())
+            })
+            .await
+    }
+
+    /// Waits until no plugin is registered.
+    ///
+    /// # Errors
+    ///
+    /// One still is after [`Builder::patience`].
+    pub async fn plugins_gone(&self) -> Result<(), WaitedInVain> {
+        self.hub
+            .wait("every plugin gone", |state| {
+                state.plugins.is_empty().then_some(())
+            })
+            .await
+    }
+
+    /// Waits until something was received of which `wanted` makes a value, and returns that of the first.
+    ///
+    /// # Errors
+    ///
+    /// Nothing was after [`Builder::patience`].
+    pub async fn received_one<T>(
+        &self,
+        awaited: &str,
+        wanted: impl Fn(&Received) -> Option<T>,
+    ) -> Result<T, WaitedInVain> {
+        self.hub
+            .wait(awaited, |state| state.received.iter().find_map(&wanted))
+            .await
+    }
+
+    /// Everything that plugins did until now, oldest first.
+    #[must_use]
+    pub fn received(&self) -> Vec<Received> {
+        self.hub.received()
+    }
+
+    /// The plugins that are registered now, in the order in which they are asked.
+    #[must_use]
+    pub fn plugins(&self) -> Vec<PluginInfo> {
+        self.hub
+            .plugins()
+            .iter()
+            .map(|plugin| plugin.info.clone())
+            .collect()
+    }
+
+    /// Creates a container: asks every plugin that subscribed to it, in the order of their indices.
+    ///
+    /// Requests are made one at a time, as containerd makes them.
+    ///
+    /// # Errors
+    ///
+    /// What makes containerd refuse the container.
+    pub async fn create_container(
+        &self,
+        pod: impl Into<Option<PodSandbox>>,
+        container: impl Into<Option<Container>>,
+    ) -> Result<Created, Refused> {
+        creation::create(&self.hub, pod.into(), container.into()).await
+    }
+
+    /// Expects something of the plugins until this runtime is dropped or [`FakeRuntime::verify`] is called.
+    pub fn expect(&self, expectation: Expectation) {
+        lock(&self.expectations).push(expectation);
+    }
+
+    /// Judges the expectations now, and forgets them.
+    ///
+    /// # Errors
+    ///
+    /// Those that were not met, with everything that was received.
+    pub fn verify(&self) -> Result<(), Unmet> {
+        let expectations = std::mem::take(&mut *lock(&self.expectations));
+        expectation::judge(&expectations, &self.hub.received())
+    }
+
+    /// Goes away as a containerd does that is killed: every connection is closed, and the socket's file stays with
+    /// nobody behind it.
+    pub async fn stop(&self) {
+        let server = lock(&self.server).take();
+        if let Some(server) = server {
+            server.stop().await;
+        }
+        self.hub.remove_all("the runtime stopped");
+    }
+
+    /// Stops if need be, and listens on the same path again. Nobody is registered then.
+    ///
+    /// # Errors
+    ///
+    /// The socket cannot be made again.
+    pub async fn restart(&self) -> Result<(), SocketError> {
+        self.stop().await;
+        let listener = self.socket.listen()?;
+        *lock(&self.server) = Some(Server::start(self.hub.clone(), listener));
+        Ok(())
+    }
+}
+
+impl Drop for FakeRuntime {
+    fn drop(&mut self) {
+        // A test that fails already has its reason; a panic now would abort and hide it.
+        if !std::thread::panicking()
+            && let Err(unmet) = self.verify()
+        {
+            panic!("{unmet}");
+        }
+    }
+}
+
+/// A lock that a panic elsewhere does not poison: whatever was half done there fails the test by itself.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How long plugins are given.
+#[derive(Clone, Copy, Debug)]
+struct Timeouts {
+    /// From connecting to registering.
+    registration: Duration,
+    /// From a request to its answer.
+    request: Duration,
+}

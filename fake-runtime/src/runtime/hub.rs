@@ -1,0 +1,189 @@
+//! What all connections of one runtime share, and waiting for it to change.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{Mutex, watch};
+
+use super::Timeouts;
+use super::plugin::Plugin;
+use super::received::Received;
+use super::synchronize::Inventory;
+use crate::profile::Profile;
+
+/// Something that a test waited for did not happen.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("waited {waited:?} for {awaited} in vain; {received}")]
+pub struct WaitedInVain {
+    awaited: String,
+    waited: Duration,
+    received: String,
+}
+
+#[derive(Debug)]
+pub(super) struct Hub {
+    pub(super) profile: &'static Profile,
+    pub(super) timeouts: Timeouts,
+    pub(super) inventory: Inventory,
+    /// Held over each request: containerd makes one at a time.
+    pub(super) requests: Mutex<()>,
+    patience: Duration,
+    state: watch::Sender<State>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct State {
+    /// In the order in which they are asked.
+    pub(super) plugins: Vec<Plugin>,
+    /// Validators that are gone: the next container is refused over each of them.
+    pub(super) lost_validators: Vec<String>,
+    pub(super) registrations: usize,
+    connections: usize,
+    /// The connections that have not ended, by the names that they go by before registering.
+    open: BTreeSet<String>,
+    pub(super) received: Vec<Received>,
+}
+
+impl Hub {
+    pub(super) fn new(
+        profile: &'static Profile,
+        timeouts: Timeouts,
+        patience: Duration,
+        inventory: Inventory,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            profile,
+            timeouts,
+            inventory,
+            requests: Mutex::default(),
+            patience,
+            state: watch::Sender::default(),
+        })
+    }
+
+    /// Waits until `look` finds what it looks for.
+    pub(super) async fn wait<T>(
+        &self,
+        awaited: &str,
+        mut look: impl FnMut(&State) -> Option<T>,
+    ) -> Result<T, WaitedInVain> {
+        let mut state = self.state.subscribe();
+        let mut found = None;
+        let happened = state.wait_for(|state| {
+            found = look(state);
+            found.is_some()
+        });
+        // The sender lives as long as the hub does, so that only the time can run out.
+        let _ = tokio::time::timeout(self.patience, happened).await;
+        found.ok_or_else(|| WaitedInVain {
+            awaited: awaited.to_owned(),
+            waited: self.patience,
+            received: report(&self.received()),
+        })
+    }
+
+    pub(super) fn received(&self) -> Vec<Received> {
+        self.state.borrow().received.clone()
+    }
+
+    pub(super) fn plugins(&self) -> Vec<Plugin> {
+        self.state.borrow().plugins.clone()
+    }
+
+    pub(super) fn note(&self, received: Received) {
+        self.state
+            .send_modify(|state| state.received.push(received));
+    }
+
+    /// Counts a connection and gives it a name to go by until it has registered.
+    pub(super) fn connected(&self) -> String {
+        let mut plugin = String::new();
+        self.state.send_modify(|state| {
+            state.connections += 1;
+            plugin = format!("connection {}", state.connections);
+            state.open.insert(plugin.clone());
+            state.received.push(Received::Connected {
+                plugin: plugin.clone(),
+            });
+        });
+        plugin
+    }
+
+    /// From now on the plugin is asked, unless its connection ended meanwhile. Of the same index, those that were
+    /// there first are asked first.
+    pub(super) fn add(&self, plugin: Plugin, parts: usize) {
+        self.state.send_modify(|state| {
+            if !state.open.contains(&plugin.connection) {
+                return;
+            }
+            state.received.push(Received::Synchronized {
+                plugin: plugin.info.to_string(),
+                parts,
+            });
+            state.registrations += 1;
+            state.plugins.push(plugin);
+            state
+                .plugins
+                .sort_by(|a, b| a.info.index.cmp(&b.info.index));
+        });
+    }
+
+    /// The connection has ended, or is about to: whoever had registered over it is asked no longer. Of several
+    /// reasons the first counts.
+    pub(super) fn remove(&self, connection: &str, why: &str) {
+        self.state.send_modify(|state| {
+            if !state.open.remove(connection) {
+                return;
+            }
+            let registered = state
+                .plugins
+                .iter()
+                .position(|p| p.connection == connection);
+            let plugin = match registered.map(|at| state.plugins.remove(at)) {
+                Some(plugin) => {
+                    let name = plugin.info.to_string();
+                    if plugin.is_validator(self.profile) {
+                        state.lost_validators.push(name.clone());
+                    }
+                    name
+                }
+                None => connection.to_owned(),
+            };
+            state.received.push(Received::Closed {
+                plugin,
+                why: why.to_owned(),
+            });
+        });
+    }
+
+    pub(super) fn take_lost_validators(&self) -> Vec<String> {
+        let mut lost = Vec::new();
+        self.state
+            .send_modify(|state| lost = std::mem::take(&mut state.lost_validators));
+        lost
+    }
+
+    /// The runtime itself is gone: every connection has ended, and no memory of a validator survives.
+    pub(super) fn remove_all(&self, why: &str) {
+        let open = self.state.borrow().open.clone();
+        for connection in open {
+            self.remove(&connection, why);
+        }
+        self.take_lost_validators();
+    }
+}
+
+/// Everything received, numbered.
+pub(super) fn report(received: &[Received]) -> String {
+    if received.is_empty() {
+        return "received: nothing".to_owned();
+    }
+    let mut report = "received:".to_owned();
+    for (number, received) in (1..).zip(received) {
+        // Writing to a String cannot fail.
+        let _ = write!(report, "\n{number:>4}. {received}");
+    }
+    report
+}

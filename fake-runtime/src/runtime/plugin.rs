@@ -1,0 +1,62 @@
+//! A registered plugin.
+
+use std::fmt;
+
+use nri_proto::wire::Caller;
+use tokio::task::AbortHandle;
+
+use super::hub::Hub;
+use crate::profile::Profile;
+
+/// `CREATE_CONTAINER` in an event mask: event n is bit n-1.
+const CREATE_CONTAINER: i32 = 1 << 3;
+/// `VALIDATE_CONTAINER_ADJUSTMENT` in an event mask.
+const VALIDATE_CONTAINER_ADJUSTMENT: i32 = 1 << 13;
+
+/// What a plugin said of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PluginInfo {
+    /// Two digits; plugins are asked in their order.
+    pub index: String,
+    /// Its name.
+    pub name: String,
+    /// The events that it subscribed to, as it wrote them: event n is bit n-1, and 0 is every event.
+    pub events: i32,
+}
+
+impl fmt::Display for PluginInfo {
+    /// As containerd names it: `10-nvml-mock`.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}-{}", self.index, self.name)
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Plugin {
+    pub(super) info: PluginInfo,
+    /// The name that its connection had before it registered.
+    pub(super) connection: String,
+    pub(super) caller: Caller,
+    /// Aborting it closes the connection.
+    pub(super) driver: AbortHandle,
+}
+
+impl Plugin {
+    pub(super) fn creates_containers(&self) -> bool {
+        self.subscribed_to(CREATE_CONTAINER)
+    }
+
+    pub(super) fn is_validator(&self, profile: &Profile) -> bool {
+        profile.validators && self.subscribed_to(VALIDATE_CONTAINER_ADJUSTMENT)
+    }
+
+    /// Closes the connection from the runtime's side.
+    pub(super) fn close(&self, hub: &Hub, why: &str) {
+        self.driver.abort();
+        hub.remove(&self.connection, why);
+    }
+
+    fn subscribed_to(&self, event: i32) -> bool {
+        self.info.events == 0 || self.info.events & event != 0
+    }
+}

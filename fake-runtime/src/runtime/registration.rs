@@ -1,0 +1,201 @@
+//! From a connection to a plugin that is asked: registration, Configure, Synchronize.
+
+use std::sync::Arc;
+
+use nri_proto::api::{
+    ConfigureRequest, ConfigureResponse, RegisterPluginRequest, UpdateContainersRequest,
+    UpdateContainersResponse,
+};
+use nri_proto::wire::{self, Caller, Code, Incoming, Request, Side, Status};
+use prost::Message as _;
+use tokio::net::UnixStream;
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+
+use super::calls::{self, RUNTIME_SERVICE};
+use super::hub::Hub;
+use super::identity;
+use super::plugin::{Plugin, PluginInfo};
+use super::received::Received;
+use super::synchronize::synchronize;
+
+/// What containerd calls itself.
+const RUNTIME_NAME: &str = "containerd";
+
+const CLOSED_BY_US: &str = "the runtime closed the connection";
+
+/// A name and an index that were accepted, or why they were not.
+type Registration = Result<RegisterPluginRequest, String>;
+
+/// Plays one connection up to the point where its plugin is asked about containers, or is none.
+pub(super) async fn register(hub: &Arc<Hub>, stream: UnixStream, connections: &mut JoinSet<()>) {
+    let connection = hub.connected();
+    let (caller, incoming, driver) = wire::open(stream, Side::Runtime);
+    let driver = connections.spawn({
+        let (hub, connection) = (hub.clone(), connection.clone());
+        async move {
+            let closed = driver.run().await;
+            hub.remove(&connection, &closed.to_string());
+        }
+    });
+    let (registered, registration) = oneshot::channel();
+    connections.spawn(serve(hub.clone(), connection.clone(), incoming, registered));
+
+    let reject = |why: String| {
+        hub.note(Received::Rejected {
+            plugin: connection.clone(),
+            why,
+        });
+    };
+    let waited = tokio::time::timeout(hub.timeouts.registration, registration).await;
+    let registration = match waited {
+        Ok(Ok(Ok(registration))) => registration,
+        // containerd leaves the connection open: closing it is up to the plugin.
+        Ok(Ok(Err(why))) => return reject(why),
+        Ok(Err(_)) => return reject("the connection closed before a registration".to_owned()),
+        Err(_) => {
+            reject("plugin registration timed out".to_owned());
+            driver.abort();
+            return hub.remove(&connection, CLOSED_BY_US);
+        }
+    };
+    let plugin = Plugin {
+        info: PluginInfo {
+            index: registration.plugin_idx,
+            name: registration.plugin_name,
+            events: 0,
+        },
+        connection,
+        caller,
+        driver,
+    };
+    if let Err(why) = admit(hub, &plugin).await {
+        let name = plugin.info.to_string();
+        hub.note(Received::Rejected { plugin: name, why });
+        plugin.close(hub, CLOSED_BY_US);
+    }
+}
+
+/// Configures and synchronizes a plugin, and from then on asks it.
+async fn admit(hub: &Arc<Hub>, plugin: &Plugin) -> Result<(), String> {
+    let events = configure(hub, &plugin.caller).await?;
+    let info = PluginInfo {
+        events,
+        ..plugin.info.clone()
+    };
+    hub.note(Received::Configured {
+        plugin: info.to_string(),
+        events,
+    });
+    let beyond = events & !hub.profile.events;
+    if beyond != 0 {
+        return Err(format!("invalid plugin events: {beyond:#x}"));
+    }
+    let parts = synchronize(hub, &plugin.caller).await?;
+    hub.add(
+        Plugin {
+            info,
+            ..plugin.clone()
+        },
+        parts,
+    );
+    Ok(())
+}
+
+async fn configure(hub: &Hub, caller: &Caller) -> Result<i32, String> {
+    let tells = hub.profile.configure;
+    let milliseconds = |timeout: std::time::Duration| {
+        if tells.timeouts {
+            i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX)
+        } else {
+            0
+        }
+    };
+    let request = ConfigureRequest {
+        config: String::new(),
+        runtime_name: RUNTIME_NAME.to_owned(),
+        runtime_version: hub.profile.runtime_version.to_owned(),
+        registration_timeout: milliseconds(hub.timeouts.registration),
+        request_timeout: milliseconds(hub.timeouts.request),
+        nri_version: if tells.nri_version {
+            hub.profile.nri_version.to_owned()
+        } else {
+            String::new()
+        },
+    };
+    let answer: ConfigureResponse =
+        calls::call(caller, hub.timeouts.request, "Configure", &request)
+            .await
+            .map_err(|error| format!("failed to configure plugin: {error}"))?;
+    Ok(answer.events)
+}
+
+/// Serves what plugins ask of a runtime, until the connection ends.
+async fn serve(
+    hub: Arc<Hub>,
+    connection: String,
+    mut incoming: Incoming,
+    registered: oneshot::Sender<Registration>,
+) {
+    let mut registered = Some(registered);
+    let mut plugin = connection;
+    while let Some(request) = incoming.next().await {
+        match (request.service.as_str(), request.method.as_str()) {
+            (RUNTIME_SERVICE, "RegisterPlugin") => {
+                let registration = answer_registration(&hub, request);
+                if let Ok(identity) = &registration {
+                    let index = &identity.plugin_idx;
+                    plugin = format!("{index}-{}", identity.plugin_name);
+                    hub.note(Received::Registered {
+                        plugin: plugin.clone(),
+                    });
+                }
+                if let Some(registered) = registered.take() {
+                    // Whoever waited has given up, and will close the connection.
+                    let _ = registered.send(registration);
+                }
+            }
+            (RUNTIME_SERVICE, "UpdateContainers") => answer_update(&hub, &plugin, request),
+            (service, method) => {
+                let method = format!("{service}/{method}");
+                hub.note(Received::UnknownCall {
+                    plugin: plugin.clone(),
+                    method,
+                });
+                request.reply_unimplemented();
+            }
+        }
+    }
+}
+
+fn answer_registration(hub: &Hub, request: Request) -> Registration {
+    let registration = RegisterPluginRequest::decode(request.payload.clone())
+        .map_err(|error| error.to_string())
+        .and_then(|it| {
+            identity::check(
+                &it.plugin_name,
+                &it.plugin_idx,
+                hub.profile.strict_plugin_names,
+            )?;
+            Ok(it)
+        });
+    request.reply(match &registration {
+        Ok(_) => Ok(Vec::new()),
+        Err(why) => Err(Status::new(Code::UNKNOWN, why.clone())),
+    });
+    registration
+}
+
+fn answer_update(hub: &Hub, plugin: &str, request: Request) {
+    match UpdateContainersRequest::decode(request.payload.clone()) {
+        Ok(update) => {
+            let containers = update.update.len();
+            hub.note(Received::UpdateContainers {
+                plugin: plugin.to_owned(),
+                containers,
+            });
+            request.reply(Ok(UpdateContainersResponse::default().encode_to_vec()));
+        }
+        Err(error) => request.reply(Err(Status::new(Code::INVALID_ARGUMENT, error.to_string()))),
+    }
+}

@@ -1,0 +1,172 @@
+//! A small NRI plugin that answers as it is told: for tests of a runtime, and as a pattern for a plugin of one's own.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use nri_proto::api::{
+    ConfigureResponse, ContainerAdjustment, CreateContainerRequest, CreateContainerResponse,
+    RegisterPluginRequest, SynchronizeRequest, SynchronizeResponse,
+};
+use nri_proto::wire::{self, CallError, Code, Incoming, Request, Side, Status};
+use prost::Message as _;
+use tokio::net::UnixStream;
+use tokio::task::JoinHandle;
+
+const RUNTIME_SERVICE: &str = "nri.pkg.api.v1alpha1.Runtime";
+const CREATE_CONTAINER: i32 = 1 << 3;
+
+type Answer = Result<Option<ContainerAdjustment>, Status>;
+
+/// A plugin before it connects.
+pub struct ScriptedPlugin {
+    index: String,
+    name: String,
+    events: i32,
+    delay: Duration,
+    answer: Box<dyn FnMut(CreateContainerRequest) -> Answer + Send>,
+}
+
+/// A connected plugin. Dropping it closes the connection.
+#[derive(Debug)]
+pub struct ScriptedConnection {
+    serving: JoinHandle<()>,
+}
+
+/// A plugin cannot register.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// Nobody listens.
+    #[error("cannot connect to the runtime: {0}")]
+    Connect(#[from] io::Error),
+    /// The runtime does not take it.
+    #[error("the runtime refused the registration: {0}")]
+    Register(#[from] CallError),
+}
+
+impl ScriptedPlugin {
+    /// A plugin that subscribes to CreateContainer and adjusts nothing.
+    pub fn new(index: impl Into<String>, name: impl Into<String>) -> Self {
+        Self {
+            index: index.into(),
+            name: name.into(),
+            events: CREATE_CONTAINER,
+            delay: Duration::ZERO,
+            answer: Box::new(|_| Ok(None)),
+        }
+    }
+
+    /// Subscribes to other events: event n is bit n-1, 0 is every event.
+    #[must_use]
+    pub fn events(self, events: i32) -> Self {
+        Self { events, ..self }
+    }
+
+    /// Takes this long over every container.
+    #[must_use]
+    pub fn delay(self, delay: Duration) -> Self {
+        Self { delay, ..self }
+    }
+
+    /// Answers CreateContainer with this.
+    #[must_use]
+    pub fn answer(
+        self,
+        answer: impl FnMut(CreateContainerRequest) -> Answer + Send + 'static,
+    ) -> Self {
+        Self {
+            answer: Box::new(answer),
+            ..self
+        }
+    }
+
+    /// Connects and registers. Returns as soon as the runtime has accepted the registration.
+    ///
+    /// # Errors
+    ///
+    /// Nobody listens at `socket`, or the runtime refuses the name or the index.
+    pub async fn connect(self, socket: &Path) -> Result<ScriptedConnection, ConnectError> {
+        let stream = UnixStream::connect(socket).await?;
+        let (caller, incoming, driver) = wire::open(stream, Side::Plugin);
+        let register = RegisterPluginRequest {
+            plugin_name: self.name.clone(),
+            plugin_idx: self.index.clone(),
+            ..Default::default()
+        };
+        // The runtime may ask before it answers the registration, so that serving starts first.
+        let connection = ScriptedConnection {
+            serving: tokio::spawn(async move {
+                tokio::select! {
+                    _ = driver.run() => {}
+                    () = self.serve(incoming) => {}
+                }
+            }),
+        };
+        caller
+            .call(RUNTIME_SERVICE, "RegisterPlugin", register.encode_to_vec())
+            .await?;
+        Ok(connection)
+    }
+
+    async fn serve(mut self, mut incoming: Incoming) {
+        while let Some(request) = incoming.next().await {
+            match request.method.as_str() {
+                "Configure" => {
+                    let answer = ConfigureResponse {
+                        events: self.events,
+                        ..Default::default()
+                    };
+                    request.reply(Ok(answer.encode_to_vec()));
+                }
+                "Synchronize" => {
+                    let answer = decode::<SynchronizeRequest>(&request).map(|synchronize| {
+                        let answer = SynchronizeResponse {
+                            more: synchronize.more,
+                            update: Vec::new(),
+                        };
+                        answer.encode_to_vec()
+                    });
+                    request.reply(answer);
+                }
+                "CreateContainer" => {
+                    tokio::time::sleep(self.delay).await;
+                    let answer = decode(&request).and_then(&mut self.answer);
+                    request.reply(answer.map(|adjust| {
+                        let answer = CreateContainerResponse {
+                            adjust,
+                            ..Default::default()
+                        };
+                        answer.encode_to_vec()
+                    }));
+                }
+                _ => request.reply_unimplemented(),
+            }
+        }
+    }
+}
+
+impl ScriptedConnection {
+    /// Resolves when the runtime has closed the connection.
+    pub async fn closed(mut self) {
+        // The error says that the plugin's script panicked, which ends the connection too.
+        let _ = (&mut self.serving).await;
+    }
+}
+
+impl Drop for ScriptedConnection {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+impl fmt::Debug for ScriptedPlugin {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "ScriptedPlugin({}-{})", self.index, self.name)
+    }
+}
+
+fn decode<T: prost::Message + Default>(request: &Request) -> Result<T, Status> {
+    T::decode(request.payload.clone())
+        .map_err(|error| Status::new(Code::INVALID_ARGUMENT, error.to_string()))
+}
