@@ -1,3 +1,7 @@
 //! The `fake-runtime` tool.
 
-fn main() {}
+mod cli;
+
+fn main() -> std::process::ExitCode {
+    cli::main()
+}

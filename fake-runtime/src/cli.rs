@@ -1,0 +1,107 @@
+//! The command line of the `fake-runtime` tool.
+
+mod stage;
+mod vectors;
+
+use std::error::Error;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// What a command ends with.
+type Result<T = Verdict> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
+
+/// Whether all was as it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    /// Exit status 0.
+    Same,
+    /// Exit status 1: something differs, and was printed.
+    Different,
+}
+
+/// containerd's side of NRI: create containers for a plugin and see what comes of them.
+#[derive(Debug, Parser)]
+#[command(name = "fake-runtime", version, after_help = EXIT_STATUS)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_STATUS: &str = "Exit status: 0 all well, 1 a difference or a failure, 2 wrong usage.";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Stage(stage::Args),
+    Vectors(vectors::Args),
+}
+
+/// Runs the tool on the process's own arguments.
+pub(super) fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let mut out = anstream::stdout().lock();
+    let outcome = cli.command.run(&mut out).and_then(|verdict| {
+        out.flush()?;
+        Ok(verdict)
+    });
+    match outcome {
+        Ok(Verdict::Same) => ExitCode::SUCCESS,
+        Ok(Verdict::Different) => ExitCode::FAILURE,
+        // Whoever reads our output has seen enough, as in `fake-runtime … | head`.
+        Err(error) if is_broken_pipe(&*error) => ExitCode::SUCCESS,
+        Err(error) => {
+            // With stderr closed too, nobody is left to tell.
+            let _ = writeln!(anstream::stderr(), "fake-runtime: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+impl Command {
+    fn run(self, out: &mut dyn Write) -> Result {
+        match self {
+            Self::Stage(args) => args.run(out),
+            Self::Vectors(args) => args.run(out),
+        }
+    }
+}
+
+/// Runs what talks to plugins.
+fn block_on<T>(talk: impl Future<Output = Result<T>>) -> Result<T> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?
+        .block_on(talk)
+}
+
+fn is_broken_pipe(error: &(dyn Error + Send + Sync + 'static)) -> bool {
+    let io = error.downcast_ref::<io::Error>();
+    io.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::Cli;
+
+    #[test]
+    fn the_command_line_is_well_formed_and_every_command_has_examples() {
+        let mut cli = Cli::command();
+        cli.build();
+        cli.clone().debug_assert();
+        for command in cli
+            .get_subcommands()
+            .filter(|command| command.get_name() != "help")
+        {
+            let examples = command.get_after_help().map(ToString::to_string);
+            let examples = examples.unwrap_or_default();
+            assert!(
+                examples.starts_with("Examples:\n"),
+                "{} has none",
+                command.get_name()
+            );
+        }
+    }
+}

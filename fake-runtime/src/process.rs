@@ -1,0 +1,168 @@
+//! A plugin binary started as a process of its own.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader};
+use tokio::process::{Child, Command};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+/// A plugin binary cannot be started.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot start the plugin {path}: {source}")]
+pub struct SpawnError {
+    /// The binary.
+    pub path: PathBuf,
+    /// What the operating system said.
+    pub source: io::Error,
+}
+
+/// How a plugin process ended, and what it left on stderr.
+#[derive(Debug)]
+pub struct Exit {
+    /// Its status.
+    pub status: ExitStatus,
+    /// All of its stderr, as far as it is text.
+    pub stderr: String,
+}
+
+/// A plugin binary to start.
+#[derive(Debug)]
+pub struct PluginCommand {
+    path: PathBuf,
+    command: Command,
+}
+
+impl PluginCommand {
+    /// The binary at `path`, with nothing in its environment that speaks to an NRI plugin.
+    pub fn new(path: impl AsRef<Path>) -> Self {
+        let path = path.as_ref().to_owned();
+        let mut command = Command::new(&path);
+        for (name, _) in std::env::vars_os().filter(|(name, _)| is_for_plugins(name)) {
+            command.env_remove(name);
+        }
+        Self { path, command }
+    }
+
+    /// Appends arguments.
+    #[must_use]
+    pub fn args(mut self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
+        self.command.args(args);
+        self
+    }
+
+    /// Sets environment variables.
+    #[must_use]
+    pub fn envs(
+        mut self,
+        vars: impl IntoIterator<Item = (impl AsRef<OsStr>, impl AsRef<OsStr>)>,
+    ) -> Self {
+        self.command.envs(vars);
+        self
+    }
+
+    /// Starts it in another directory.
+    #[must_use]
+    pub fn current_dir(mut self, dir: impl AsRef<Path>) -> Self {
+        self.command.current_dir(dir);
+        self
+    }
+
+    /// Starts it. The process is killed when the value returned is dropped.
+    ///
+    /// # Errors
+    ///
+    /// There is no such binary, or it is none for this machine.
+    pub fn spawn(mut self) -> Result<PluginProcess, SpawnError> {
+        let spawned = self
+            .command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn();
+        let mut child = spawned.map_err(|source| SpawnError {
+            path: self.path,
+            source,
+        })?;
+        let stdout = child.stdout.take().expect("stdout was asked to be a pipe");
+        let stderr = child.stderr.take().expect("stderr was asked to be a pipe");
+        Ok(PluginProcess {
+            child,
+            log: lines(stdout),
+            stderr: tokio::spawn(text(stderr)),
+        })
+    }
+}
+
+/// A running plugin.
+#[derive(Debug)]
+pub struct PluginProcess {
+    child: Child,
+    log: mpsc::UnboundedReceiver<String>,
+    stderr: JoinHandle<String>,
+}
+
+impl PluginProcess {
+    /// The process's id; `None` once it has ended and been waited for.
+    #[must_use]
+    pub fn id(&self) -> Option<u32> {
+        self.child.id()
+    }
+
+    /// The next line of its stdout; `None` once that is closed.
+    pub async fn next_log_line(&mut self) -> Option<String> {
+        self.log.recv().await
+    }
+
+    /// Waits for it to end of its own accord. May be cancelled and called again.
+    ///
+    /// # Errors
+    ///
+    /// The operating system lost track of the process.
+    pub async fn exited(&mut self) -> io::Result<Exit> {
+        let status = self.child.wait().await?;
+        // A reader that was cancelled or panicked has nothing to show, which is what it shows.
+        let stderr = (&mut self.stderr).await.unwrap_or_default();
+        Ok(Exit { status, stderr })
+    }
+
+    /// Kills it and waits until it is gone.
+    ///
+    /// # Errors
+    ///
+    /// The operating system lost track of the process.
+    pub async fn kill(mut self) -> io::Result<Exit> {
+        self.child.start_kill()?;
+        self.exited().await
+    }
+}
+
+fn is_for_plugins(name: &OsString) -> bool {
+    let name = name.to_string_lossy();
+    name.starts_with("MOKKA_") || name.starts_with("NRI_") || name == "NODE_NAME"
+}
+
+fn lines(stream: impl AsyncRead + Send + Unpin + 'static) -> mpsc::UnboundedReceiver<String> {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        let mut lines = BufReader::new(stream).lines();
+        while let Ok(Some(line)) = lines.next_line().await {
+            if sender.send(line).is_err() {
+                // Nobody reads the log any more; the plugin may go on writing it.
+                while let Ok(Some(_)) = lines.next_line().await {}
+            }
+        }
+    });
+    receiver
+}
+
+async fn text(mut stream: impl AsyncRead + Unpin) -> String {
+    let mut bytes = Vec::new();
+    // What came before an error is still worth showing.
+    let _ = stream.read_to_end(&mut bytes).await;
+    String::from_utf8_lossy(&bytes).into_owned()
+}

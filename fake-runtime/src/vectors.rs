@@ -1,0 +1,9 @@
+//! Cases with their expected answer, replayed against a plugin over a real socket.
+
+mod case;
+mod compare;
+mod play;
+
+pub use case::{Case, Expect, Lock, Placeholders};
+pub use compare::difference;
+pub use play::{Mismatch, PlayError, Verdict, play};
