@@ -4,5 +4,6 @@ pub mod gate;
 pub mod health;
 pub mod logging;
 pub mod metrics;
+pub mod path;
 pub mod probes;
 pub mod version;
