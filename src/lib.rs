@@ -1,5 +1,8 @@
 //! A containerd NRI plugin that gives containers mock GPUs.
 
+pub mod config;
+pub mod feature_gates;
+pub mod flags;
 pub mod gate;
 pub mod health;
 pub mod logging;

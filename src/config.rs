@@ -1,0 +1,270 @@
+//! What the plugin runs with: everything that follows from the flags, derived and checked in one place.
+
+mod cdi_name;
+mod error;
+mod health_addr;
+mod registration;
+mod staging_gate;
+mod values;
+
+use std::collections::BTreeSet;
+
+use tracing::level_filters::LevelFilter;
+
+pub use error::{Cause, ConfigError};
+pub use health_addr::HealthAddr;
+pub use staging_gate::{AgentUrl, StagingGate};
+
+use crate::feature_gates::FeatureGates;
+use crate::flags::Flags;
+use crate::logging;
+use crate::path::{self, AbsolutePath};
+use values::{absolute, boolean, choice, filled, items, text};
+
+/// Where containerd listens for NRI plugins.
+const SOCKET_PATH: &str = "/var/run/nri/nri.sock";
+/// The name of a plugin that was given none.
+const PLUGIN_NAME: &str = "mokka-nri-plugin";
+/// The order of a plugin that was given none.
+const PLUGIN_INDEX: &str = "10";
+/// Where the probes listen.
+const HEALTH_ADDR: &str = ":8080";
+/// The namespaces that are skipped.
+const EXCLUDED_NAMESPACES: &str = "kube-system";
+/// The annotation that keeps a pod as it is.
+const OPT_OUT_ANNOTATION: &str = "nvml-mock.nvidia.com/inject";
+/// The overlay on the host.
+const OVERLAY_HOST_PATH: &str = "/var/lib/nvml-mock";
+/// The overlay in the container.
+const OVERLAY_MOUNT_PATH: &str = "/opt/nvml-mock";
+/// The preloaded libraries, in preload order, below the overlay.
+const LD_PRELOAD_SHIMS: [&str; 4] = [
+    "driver/usr/local/lib/libibmockumad.so.1",
+    "driver/usr/local/lib/libibmockverbs.so.1",
+    "driver/usr/local/lib/libibmocksys.so.1",
+    "driver/usr/local/lib/libmockfs.so.1",
+];
+/// The topology document, below the overlay on either side.
+const TOPOLOGY: &str = "topology/topology.yaml";
+/// The annotation that asks for all mock GPUs.
+const DEVICE_ANNOTATION: &str = "nvml-mock.nvidia.com/devices";
+/// The GPU nodes, below the overlay.
+const DEVICES: &str = "driver/dev";
+/// The CDI device that stands for all mock GPUs.
+const CDI_DEVICE_NAME: &str = "nvml-mock.nvidia.com/gpu=all";
+/// Where its specification is.
+const CDI_SPEC_HOST_PATH: &str = "/var/run/cdi/nvml-mock-nri.yaml";
+/// The annotation that asks for the mock InfiniBand tools.
+const INFINIBAND_ANNOTATION: &str = "nvml-mock.nvidia.com/infiniband";
+/// The annotation that asks for the mock IMEX channels.
+const IMEX_CHANNEL_ANNOTATION: &str = "nvml-mock.nvidia.com/imex-channels";
+/// The IMEX channel nodes, below the overlay.
+const IMEX_CHANNELS: &str = "driver/dev/nvidia-caps-imex-channels";
+
+/// The words for the least severe log line that is written.
+const LOG_LEVELS: [(&str, LevelFilter); 5] = [
+    ("debug", LevelFilter::DEBUG),
+    ("info", LevelFilter::INFO),
+    ("warn", LevelFilter::WARN),
+    ("warning", LevelFilter::WARN),
+    ("error", LevelFilter::ERROR),
+];
+/// The words for how log lines are written.
+const LOG_FORMATS: [(&str, logging::Format); 2] = [
+    ("json", logging::Format::Json),
+    ("plain", logging::Format::Plain),
+];
+/// The words for how GPUs are delivered.
+const MODES: [(&str, DeviceInjectionMode); 2] = [
+    ("raw", DeviceInjectionMode::Raw),
+    ("cdi", DeviceInjectionMode::Cdi),
+];
+
+/// The resolved configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// The state of every feature gate.
+    pub feature_gates: FeatureGates,
+    /// The least severe log line that is written.
+    pub log_level: LevelFilter,
+    /// How log lines are written.
+    pub log_format: logging::Format,
+    /// Where the probes listen, if anywhere.
+    pub health_addr: Option<HealthAddr>,
+    /// What is asked before a container is adjusted, if anything.
+    pub staging_gate: Option<StagingGate>,
+    /// The runtime's NRI socket.
+    pub socket_path: String,
+    /// The name to register under.
+    pub plugin_name: String,
+    /// The order among plugins, two digits.
+    pub plugin_index: String,
+    /// Namespaces whose pods are left alone.
+    pub excluded_namespaces: BTreeSet<String>,
+    /// The annotation whose `false` keeps a pod as it is.
+    pub opt_out_annotation: String,
+    /// The overlay on the host.
+    pub overlay_host_path: AbsolutePath,
+    /// The overlay in the container.
+    pub overlay_mount_path: AbsolutePath,
+    /// The preloaded libraries in preload order, as paths in the container. Absolute ones are as they were typed.
+    pub ld_preload_shims: Vec<String>,
+    /// The Kubernetes node, if it was told.
+    pub node_name: Option<String>,
+    /// The topology document on the host.
+    pub topology_host_path: AbsolutePath,
+    /// The topology document in the container.
+    pub topology_mount_path: AbsolutePath,
+    /// The annotation whose `true` asks for all mock GPUs.
+    pub device_annotation: String,
+    /// The directory of the GPU nodes on the host.
+    pub device_host_path: AbsolutePath,
+    /// How the devices annotation delivers GPUs.
+    pub device_injection_mode: DeviceInjectionMode,
+    /// The CDI device that is delivered in `cdi` mode.
+    pub cdi_device_name: String,
+    /// The CDI specification that must be there for it.
+    pub cdi_spec_host_path: AbsolutePath,
+    /// The annotation whose `true` asks for the mock InfiniBand tools.
+    pub infiniband_annotation: String,
+    /// The annotation whose `true` asks for the mock IMEX channels.
+    pub imex_channel_annotation: String,
+    /// The directory of the IMEX channel nodes on the host.
+    pub imex_channel_host_path: AbsolutePath,
+    /// Whether ComputeDomain daemons are given their files.
+    pub compute_domain_staging: bool,
+}
+
+/// How the devices annotation delivers GPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeviceInjectionMode {
+    /// As device nodes.
+    Raw,
+    /// As one CDI device, which the runtime resolves.
+    Cdi,
+}
+
+impl Config {
+    /// Derives the configuration from what was typed. An empty value is the default, except where it means
+    /// off or none; derived paths follow what the overlay flags ended up being.
+    ///
+    /// # Errors
+    ///
+    /// The first value that could not work.
+    pub fn resolve(flags: Flags) -> Result<Self, ConfigError> {
+        // Named one by one, so that a flag that nothing comes of is a compile error.
+        let Flags {
+            feature_gates,
+            log_level,
+            log_format,
+            health_addr,
+            agent_staged_url,
+            staging_lock_path,
+            socket_path,
+            plugin_name,
+            plugin_index,
+            excluded_namespaces,
+            opt_out_annotation,
+            overlay_host_path,
+            overlay_mount_path,
+            ld_preload_shims,
+            node_name,
+            topology_host_path,
+            topology_mount_path,
+            device_annotation,
+            device_host_path,
+            device_injection_mode,
+            cdi_device_name,
+            cdi_spec_host_path,
+            infiniband_annotation,
+            imex_channel_annotation,
+            imex_channel_host_path,
+            compute_domain_staging,
+        } = flags;
+
+        let overlay_host = absolute("overlay-host-path", overlay_host_path, OVERLAY_HOST_PATH)?;
+        let overlay_mount = absolute("overlay-mount-path", overlay_mount_path, OVERLAY_MOUNT_PATH)?;
+        let on_host = |flag, path, below| absolute(flag, path, overlay_host.join(below).as_str());
+        let in_container =
+            |flag, path, below| absolute(flag, path, overlay_mount.join(below).as_str());
+        // The program that this one replaces took the mode with blanks around it.
+        let mode = device_injection_mode.map(|mode| mode.trim().to_owned());
+        let mode = choice(
+            "device-injection-mode",
+            mode,
+            DeviceInjectionMode::Raw,
+            &MODES,
+        )?;
+        let cdi_device_name = text(cdi_device_name, CDI_DEVICE_NAME);
+        if mode == DeviceInjectionMode::Cdi {
+            cdi_name::check(&cdi_device_name).map_err(|cause| {
+                ConfigError::invalid("cdi-device-name", &cdi_device_name, cause)
+            })?;
+        }
+        let gates = feature_gates.unwrap_or_default();
+        let feature_gates = FeatureGates::parse(&gates)
+            .map_err(|error| ConfigError::invalid("feature-gates", &gates, error))?;
+
+        Ok(Self {
+            feature_gates,
+            log_level: choice("log-level", log_level, LevelFilter::INFO, &LOG_LEVELS)?,
+            log_format: choice(
+                "log-format",
+                log_format,
+                logging::Format::Json,
+                &LOG_FORMATS,
+            )?,
+            health_addr: HealthAddr::parse(health_addr.as_deref().unwrap_or(HEALTH_ADDR))?,
+            staging_gate: StagingGate::resolve(agent_staged_url, staging_lock_path, &overlay_host)?,
+            socket_path: path::clean(&text(socket_path, SOCKET_PATH)),
+            plugin_name: registration::name(text(plugin_name, PLUGIN_NAME))?,
+            plugin_index: registration::index(text(plugin_index, PLUGIN_INDEX))?,
+            excluded_namespaces: match excluded_namespaces {
+                Some(lists) => items(lists).collect(),
+                None => BTreeSet::from([EXCLUDED_NAMESPACES.to_owned()]),
+            },
+            opt_out_annotation: text(opt_out_annotation, OPT_OUT_ANNOTATION),
+            ld_preload_shims: shims(ld_preload_shims.unwrap_or_default(), &overlay_mount),
+            node_name: filled(node_name),
+            topology_host_path: on_host("topology-host-path", topology_host_path, TOPOLOGY)?,
+            topology_mount_path: in_container(
+                "topology-mount-path",
+                topology_mount_path,
+                TOPOLOGY,
+            )?,
+            device_annotation: text(device_annotation, DEVICE_ANNOTATION),
+            device_host_path: on_host("device-host-path", device_host_path, DEVICES)?,
+            device_injection_mode: mode,
+            cdi_device_name,
+            cdi_spec_host_path: absolute(
+                "cdi-spec-host-path",
+                cdi_spec_host_path,
+                CDI_SPEC_HOST_PATH,
+            )?,
+            infiniband_annotation: text(infiniband_annotation, INFINIBAND_ANNOTATION),
+            imex_channel_annotation: text(imex_channel_annotation, IMEX_CHANNEL_ANNOTATION),
+            imex_channel_host_path: on_host(
+                "imex-channel-host-path",
+                imex_channel_host_path,
+                IMEX_CHANNELS,
+            )?,
+            compute_domain_staging: boolean("compute-domain-staging", compute_domain_staging)?,
+            overlay_host_path: overlay_host,
+            overlay_mount_path: overlay_mount,
+        })
+    }
+}
+
+/// The shims as paths in the container. An absolute one stays as it was typed.
+fn shims(lists: Vec<String>, overlay_mount: &AbsolutePath) -> Vec<String> {
+    let mut shims: Vec<String> = items(lists).collect();
+    if shims.is_empty() {
+        shims = LD_PRELOAD_SHIMS.map(str::to_owned).to_vec();
+    }
+    for shim in &mut shims {
+        if !shim.starts_with('/') {
+            *shim = overlay_mount.join(shim).to_string();
+        }
+    }
+    shims
+}

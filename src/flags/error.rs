@@ -1,0 +1,72 @@
+//! Why a command line cannot be read, each in one line.
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+/// Why a command line cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FlagError {
+    /// There is no such flag.
+    #[error("unknown flag {flag}{}", hint(.similar.as_deref()))]
+    Unknown {
+        /// The flag, with its dashes.
+        flag: String,
+        /// The flag that was perhaps meant.
+        similar: Option<String>,
+    },
+    /// A flag that needs a value is the last argument.
+    #[error("flag {flag} needs a value")]
+    MissingValue {
+        /// The flag, with its dashes.
+        flag: String,
+    },
+    /// An argument that is no flag.
+    #[error("unexpected argument {argument:?}: only flags are taken, as --name=value")]
+    Unexpected {
+        /// The argument.
+        argument: String,
+    },
+    /// An argument or a variable that is not text.
+    #[error("{origin} is not valid UTF-8")]
+    NotText {
+        /// Which one.
+        origin: String,
+    },
+    /// Whatever else the parser refuses.
+    #[error("{message}")]
+    Other {
+        /// The first line of the parser's message.
+        message: String,
+    },
+}
+
+fn hint(similar: Option<&str>) -> String {
+    similar.map_or_else(String::new, |flag| format!(", did you mean {flag}?"))
+}
+
+impl From<clap::Error> for FlagError {
+    fn from(error: clap::Error) -> Self {
+        let text = |kind| match error.get(kind) {
+            Some(ContextValue::String(text)) => Some(text.clone()),
+            _ => None,
+        };
+        let argument = text(ContextKind::InvalidArg).unwrap_or_default();
+        match error.kind() {
+            ErrorKind::UnknownArgument if argument.starts_with("--") => Self::Unknown {
+                flag: argument,
+                similar: text(ContextKind::SuggestedArg),
+            },
+            ErrorKind::UnknownArgument => Self::Unexpected { argument },
+            ErrorKind::InvalidValue | ErrorKind::WrongNumberOfValues => Self::MissingValue {
+                flag: argument.split(' ').next().unwrap_or_default().to_owned(),
+            },
+            _ => Self::Other {
+                message: first_line(&error.render().to_string()),
+            },
+        }
+    }
+}
+
+fn first_line(message: &str) -> String {
+    let line = message.lines().next().unwrap_or_default();
+    line.strip_prefix("error: ").unwrap_or(line).to_owned()
+}
