@@ -1,10 +1,12 @@
 //! A containerd NRI plugin that gives containers mock GPUs.
 
 pub mod config;
+pub mod decide;
 pub mod feature_gates;
 pub mod flags;
 pub mod gate;
 pub mod health;
+pub mod host;
 pub mod logging;
 pub mod metrics;
 pub mod path;

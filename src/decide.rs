@@ -1,0 +1,154 @@
+//! The decision: what a container gets, and why.
+//!
+//! A pure function of the configuration, the pod and container that the runtime asks about, and what is staged.
+//! It comes in two steps, [`select`] and [`adjust`], because between them the caller asks the staging gate, and
+//! only for a container that would otherwise be adjusted.
+//!
+//! Everything that is missing makes a container with less, or unchanged, and never a refused one; the
+//! ComputeDomain daemon is the one exception.
+
+mod adjustment;
+mod compute_domain;
+mod devices;
+mod environment;
+mod evidence;
+mod gpu;
+mod imex;
+mod infiniband;
+mod mounts;
+mod outcome;
+mod request;
+mod runtime;
+mod staged;
+mod surfaces;
+mod warning;
+
+pub use adjustment::{Adjustment, DeviceNode, Mount};
+pub use outcome::{Decision, Outcome, Reason, Refusal, Selection};
+pub use request::{Container, Device, DeviceRule, Pod};
+pub use runtime::Runtime;
+pub use staged::{Entry, Node, NodeKind, Staged};
+pub use surfaces::{Gpu, Surfaces};
+pub use warning::{SkipReason, Warning};
+
+use crate::config::Config;
+use crate::feature_gates::Gate;
+use devices::Lookup;
+use gpu::Delivery;
+
+/// Whether the container is touched, and with what. Reads no disk. An absent pod or container is one that
+/// says nothing.
+pub fn select(config: &Config, pod: Option<&Pod>, container: Option<&Container>) -> Selection {
+    let (no_pod, no_container) = (Pod::default(), Container::default());
+    let (pod, container) = (pod.unwrap_or(&no_pod), container.unwrap_or(&no_container));
+    let leave_alone = |reason| Selection::LeaveAlone {
+        reason,
+        warning: None,
+    };
+
+    if pod.annotation_says(&config.opt_out_annotation, "false") {
+        return leave_alone(Reason::OptOut);
+    }
+    if config.excluded_namespaces.contains(&pod.namespace) {
+        return leave_alone(Reason::ExcludedNamespace);
+    }
+    if compute_domain::is_daemon(pod, container) {
+        return compute_domain::select(config, container);
+    }
+    let surfaces = Surfaces::of(config, pod, container);
+    if surfaces.is_empty() {
+        return leave_alone(Reason::NothingSelected);
+    }
+    if container.mounts_at(&config.overlay_mount_path) {
+        return leave_alone(Reason::OverlayAlreadyMounted);
+    }
+    Selection::Inject(surfaces)
+}
+
+/// What a selected container gets, from what is staged now. `container` is the one that was selected.
+pub fn adjust(
+    config: &Config,
+    selection: &Selection,
+    container: Option<&Container>,
+    staged: &impl Staged,
+    runtime: Runtime,
+) -> Decision {
+    let no_container = Container::default();
+    let container = container.unwrap_or(&no_container);
+    let mut warnings = Vec::new();
+    let mut outcome = match selection {
+        Selection::LeaveAlone { reason, warning } => {
+            warnings.extend(warning.clone());
+            Outcome::Unmodified(*reason)
+        }
+        Selection::Daemon => compute_domain::adjust(config, container, staged),
+        Selection::Inject(surfaces) => {
+            inject(config, *surfaces, container, staged, runtime, &mut warnings)
+        }
+    };
+    if let Outcome::Adjusted(adjustment) = &mut outcome {
+        let names = adjustment.drop_repeated();
+        if !names.is_empty() {
+            warnings.push(Warning::RepeatedInAdjustment { names });
+        }
+    }
+    Decision { outcome, warnings }
+}
+
+/// Mounts, environment and devices, in this order.
+fn inject(
+    config: &Config,
+    surfaces: Surfaces,
+    container: &Container,
+    staged: &impl Staged,
+    runtime: Runtime,
+    warnings: &mut Vec<Warning>,
+) -> Outcome {
+    let mut adjustment = Adjustment::default();
+
+    if surfaces.need_overlay() {
+        if let Some(source) = mounts::not_staged(config, staged) {
+            if config.feature_gates.enabled(Gate::RequireStagedOverlay) {
+                return Outcome::Unmodified(Reason::OverlayNotStaged);
+            }
+            let path = source.to_string();
+            warnings.push(Warning::OverlayNotStaged { path });
+        }
+        adjustment.mounts = mounts::overlay(config);
+
+        let topology = staged.node(&config.topology_host_path).is_ok();
+        let environment = environment::overlay(config, surfaces, topology, &container.env);
+        adjustment.env = environment.changed;
+        if !environment.repeated.is_empty() {
+            let keys = environment.repeated;
+            warnings.push(Warning::RepeatedEnv { keys });
+        }
+    }
+
+    let guard = config.feature_gates.enabled(Gate::RealDriverGuard);
+    let mut lookup = Lookup::new(staged, guard);
+    let mut present = false;
+    if surfaces.gpu == Some(Gpu::Management) {
+        match gpu::delivery(config, staged, runtime, warnings) {
+            Delivery::Cdi(name) => adjustment.cdi_devices.push(name),
+            Delivery::Nodes(nodes) => adjustment.devices.extend(lookup.nodes(nodes)),
+        }
+    }
+    if surfaces.infiniband {
+        warnings.extend(infiniband::no_hca(config, staged));
+    }
+    if surfaces.imex {
+        let channels = lookup.nodes(imex::channels(config, staged, warnings));
+        let staged_channels = channels.len();
+        let missing = imex::missing(channels, container);
+        present = missing.len() < staged_channels;
+        adjustment.devices.extend(missing);
+    }
+    warnings.extend(lookup.into_warnings());
+
+    match adjustment.is_empty() {
+        false => Outcome::Adjusted(adjustment),
+        true if present => Outcome::Unmodified(Reason::AlreadyAdjusted),
+        true => Outcome::Unmodified(Reason::NothingToAdd),
+    }
+}

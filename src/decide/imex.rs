@@ -1,0 +1,43 @@
+//! The mock IMEX channels.
+
+use std::collections::HashSet;
+
+use super::adjustment::DeviceNode;
+use super::devices::{self, Candidate};
+use super::request::Container;
+use super::staged::Staged;
+use super::warning::Warning;
+use crate::config::Config;
+
+/// Every staged channel.
+pub(super) fn channels(
+    config: &Config,
+    staged: &impl Staged,
+    warnings: &mut Vec<Warning>,
+) -> Vec<Candidate> {
+    let directory = &config.imex_channel_host_path;
+    let destination = "/dev/nvidia-caps-imex-channels";
+    devices::candidates(staged, directory, "channel", destination).unwrap_or_else(|cause| {
+        warnings.push(Warning::NoImexChannels {
+            path: directory.to_string(),
+            cause,
+        });
+        Vec::new()
+    })
+}
+
+/// Leaves out the channels that the container already has. A second copy of this plugin sees what the first
+/// one added, and the runtime refuses a container that both claim.
+pub(super) fn missing(mut channels: Vec<DeviceNode>, container: &Container) -> Vec<DeviceNode> {
+    let present: HashSet<_> = container
+        .devices
+        .iter()
+        .filter(|device| device.kind == DeviceNode::KIND)
+        .map(|device| (device.path.as_str(), device.major, device.minor))
+        .collect();
+    channels.retain(|channel| {
+        let numbers = (i64::from(channel.major), i64::from(channel.minor));
+        !present.contains(&(channel.path.as_str(), numbers.0, numbers.1))
+    });
+    channels
+}

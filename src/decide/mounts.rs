@@ -1,0 +1,41 @@
+//! The overlay in the container, and its configuration directory.
+
+use super::adjustment::Mount;
+use super::staged::{NodeKind, Staged};
+use crate::config::Config;
+use crate::path::AbsolutePath;
+
+/// The directory whose files the mock driver writes, below the overlay.
+const CONFIG: &str = "driver/config";
+
+/// `rprivate`, because without a propagation a container with a Bidirectional volume copies the bind back
+/// onto the node.
+const READ_ONLY: &[&str] = &["rbind", "rprivate", "ro", "nosuid", "nodev"];
+/// The mock driver clears an injected fault by writing into its configuration.
+const WRITABLE: &[&str] = &["rbind", "rprivate", "rw", "nosuid", "nodev"];
+
+/// The two mounts. The second sits on the first, so their order matters.
+pub(super) fn overlay(config: &Config) -> Vec<Mount> {
+    let bind = |source: &AbsolutePath, destination: &AbsolutePath, options| Mount {
+        source: source.to_string(),
+        destination: destination.to_string(),
+        options,
+    };
+    let (host, container) = (&config.overlay_host_path, &config.overlay_mount_path);
+    vec![
+        bind(host, container, READ_ONLY),
+        bind(&host.join(CONFIG), &container.join(CONFIG), WRITABLE),
+    ]
+}
+
+/// The first source of the two that is not a directory. The runtime fails a container whose bind has no source.
+pub(super) fn not_staged(config: &Config, staged: &impl Staged) -> Option<AbsolutePath> {
+    let host = &config.overlay_host_path;
+    [host.clone(), host.join(CONFIG)]
+        .into_iter()
+        .find(|source| {
+            !staged
+                .node(source)
+                .is_ok_and(|node| node.kind == NodeKind::Directory)
+        })
+}

@@ -1,0 +1,68 @@
+//! The decision's only view of the disk.
+
+use std::io;
+
+use crate::path::AbsolutePath;
+
+/// What is staged on the host at this moment.
+///
+/// The decision asks anew for every container, so that what the node agent stages later is seen without a
+/// restart. [`Host`](crate::host::Host) is the real one.
+pub trait Staged {
+    /// What stands directly in `directory`, in no particular order.
+    ///
+    /// # Errors
+    ///
+    /// When it is missing, not a directory, or not readable.
+    fn entries(&self, directory: &AbsolutePath) -> io::Result<Vec<Entry>>;
+
+    /// What `path` leads to, following links.
+    ///
+    /// # Errors
+    ///
+    /// When nothing is there, or it cannot be told.
+    fn node(&self, path: &AbsolutePath) -> io::Result<Node>;
+
+    /// The names under which the kernel has drivers registered for a character device major.
+    fn char_drivers(&self, major: u32) -> Vec<String>;
+}
+
+/// One name in a directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The name. Bytes that are no UTF-8 are replaced, so such an entry is not found when it is looked up.
+    pub name: String,
+    /// Whether it is itself a directory; a link to one is not.
+    pub is_directory: bool,
+}
+
+/// What a path leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Its kind.
+    pub kind: NodeKind,
+    /// The permission bits (`0777`).
+    pub mode: u32,
+    /// The owning user.
+    pub uid: u32,
+    /// The owning group.
+    pub gid: u32,
+}
+
+/// The kinds of node that the decision tells apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeKind {
+    /// A directory.
+    Directory,
+    /// A regular file.
+    File,
+    /// A character device.
+    CharDevice {
+        /// The major number.
+        major: u32,
+        /// The minor number.
+        minor: u32,
+    },
+    /// Anything else: a socket, a pipe, a block device.
+    Other,
+}

@@ -1,0 +1,99 @@
+//! The real view of what is staged: this host's file system and kernel.
+
+mod proc_devices;
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::decide::{Entry, Node, NodeKind, Staged};
+use crate::path::AbsolutePath;
+use proc_devices::CharDrivers;
+
+/// How long the kernel's list of drivers is taken to stay as it was read.
+const DRIVERS_FRESH: Duration = Duration::from_secs(5);
+
+/// This host.
+#[derive(Debug)]
+pub struct Host {
+    proc_devices: PathBuf,
+    drivers: Mutex<Option<(Instant, CharDrivers)>>,
+}
+
+impl Host {
+    /// A view of this host that has read nothing yet.
+    pub fn new() -> Self {
+        Self::with_proc_devices("/proc/devices")
+    }
+
+    /// The same with another list of the kernel's drivers.
+    pub fn with_proc_devices(path: impl Into<PathBuf>) -> Self {
+        Self {
+            proc_devices: path.into(),
+            drivers: Mutex::new(None),
+        }
+    }
+
+    /// The drivers of a major as of `now`. A list that cannot be read is an empty one.
+    fn char_drivers_at(&self, now: Instant, major: u32) -> Vec<String> {
+        let mut cached = self.drivers.lock().unwrap_or_else(PoisonError::into_inner);
+        let fresh = cached
+            .take()
+            .filter(|(read, _)| now.saturating_duration_since(*read) < DRIVERS_FRESH);
+        let (_, drivers) = cached.insert(fresh.unwrap_or_else(|| {
+            let text = fs::read_to_string(&self.proc_devices).unwrap_or_default();
+            (now, CharDrivers::parse(&text))
+        }));
+        drivers.of(major).to_vec()
+    }
+}
+
+impl Default for Host {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Staged for Host {
+    fn entries(&self, directory: &AbsolutePath) -> io::Result<Vec<Entry>> {
+        fs::read_dir(directory)?
+            .map(|entry| {
+                let entry = entry?;
+                Ok(Entry {
+                    name: entry.file_name().to_string_lossy().into_owned(),
+                    is_directory: entry.file_type()?.is_dir(),
+                })
+            })
+            .collect()
+    }
+
+    fn node(&self, path: &AbsolutePath) -> io::Result<Node> {
+        let metadata = fs::metadata(path)?;
+        let kind = metadata.file_type();
+        let kind = if kind.is_char_device() {
+            NodeKind::CharDevice {
+                major: rustix::fs::major(metadata.rdev()),
+                minor: rustix::fs::minor(metadata.rdev()),
+            }
+        } else if kind.is_dir() {
+            NodeKind::Directory
+        } else if kind.is_file() {
+            NodeKind::File
+        } else {
+            NodeKind::Other
+        };
+        Ok(Node {
+            kind,
+            mode: metadata.mode() & 0o777,
+            uid: metadata.uid(),
+            gid: metadata.gid(),
+        })
+    }
+
+    fn char_drivers(&self, major: u32) -> Vec<String> {
+        self.char_drivers_at(Instant::now(), major)
+    }
+}
