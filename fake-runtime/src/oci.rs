@@ -14,7 +14,7 @@
 
 mod items;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 pub use items::{Device, DeviceRule, IoPriority, MemoryPolicy, NetDevice, Pids, Rlimit, Scheduler};
 pub use oci_spec::runtime::{
@@ -137,6 +137,23 @@ pub struct Resources {
     /// What no adjustment touches.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
+}
+
+impl Process {
+    /// The environment that the process finds, but for what runc adds (`HOME`): of a variable that stands
+    /// twice only the last entry is left.
+    pub fn environ(&self) -> Vec<&str> {
+        let mut seen = HashSet::new();
+        let mut environ: Vec<_> = self
+            .env
+            .iter()
+            .rev()
+            .map(String::as_str)
+            .filter(|entry| seen.insert(entry.split('=').next()))
+            .collect();
+        environ.reverse();
+        environ
+    }
 }
 
 /// A spec that one of the two models of it cannot hold.

@@ -6,6 +6,7 @@ use std::{
     path::PathBuf,
 };
 
+use fake_runtime::host::Host;
 use flate2::read::GzDecoder;
 use serde_json::Value;
 
@@ -15,9 +16,10 @@ fn path(file: &str) -> PathBuf {
         .join(file)
 }
 
-/// A file as it is.
-pub(crate) fn text(file: &str) -> String {
-    fs::read_to_string(path(file)).unwrap()
+/// The CDI specs, device numbers and propagation of the machine on which the rows were recorded.
+pub(crate) fn host() -> Host {
+    let text = fs::read_to_string(path("applied/host.json")).unwrap();
+    serde_json::from_str(&text).unwrap()
 }
 
 /// The rows of a gzipped file with one JSON object per line.

@@ -1,23 +1,13 @@
 //! What real containerd made of adjustments, in full: the OCI spec before and after, or the error.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test that cannot read its recordings has nothing better to do"
-)]
-
-mod data;
-
-use fake_runtime::{applied, host::Host, oci::Spec};
+use fake_runtime::{applied, oci::Spec};
 use serde_json::Value;
 
-/// The CDI specs, device numbers and propagation of the machine on which the rows were recorded.
-fn host() -> Host {
-    serde_json::from_str(&data::text("applied/host.json")).unwrap()
-}
+use crate::data;
 
 /// Checks the rows of a file and says how many there are.
 fn rows_that_pass(file: &str) -> usize {
-    let host = host();
+    let host = data::host();
     let rows = data::rows(&format!("applied/{file}.jsonl.gz"));
     for row in &rows {
         assert!(applied::is_row(row), "{file}: {row}");

@@ -1,0 +1,10 @@
+//! Apply and the chain of plugins, held against what real containerd did.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot read its recordings has nothing better to do"
+)]
+
+mod data;
+mod parts_of_specs;
+mod whole_specs;
