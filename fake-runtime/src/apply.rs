@@ -9,9 +9,12 @@ mod devices;
 mod env;
 mod isolation;
 mod mounts;
+mod of_container;
 mod resources;
 mod scheduling;
 mod seccomp;
+
+use nri_proto::api;
 
 use crate::{
     collect::{Combined, removal},
@@ -43,7 +46,7 @@ pub fn apply(
     if !adjustment.args.is_empty() {
         spec.process.args.clone_from(&adjustment.args);
     }
-    hooks(&mut spec, adjustment);
+    hooks(&mut spec, &adjustment.hooks);
     cdi::inject(profile.cdi, &mut spec, &adjustment.cdi_devices, host)?;
     devices::apply(&mut spec.linux, &adjustment.devices);
     if !adjustment.cgroups_path.is_empty() {
@@ -77,8 +80,7 @@ pub fn apply(
     Ok(spec)
 }
 
-fn hooks(spec: &mut Spec, adjustment: &Combined) {
-    let theirs = &adjustment.hooks;
+fn hooks(spec: &mut Spec, theirs: &api::Hooks) {
     for (name, hooks) in [
         ("prestart", &theirs.prestart),
         ("createRuntime", &theirs.create_runtime),

@@ -4,6 +4,7 @@
 //! to one combined adjustment, and shown to the next plugin as if it were the container's own. The
 //! first conflict ends everything.
 
+mod combined;
 mod container;
 mod keyed;
 mod linux;
@@ -12,15 +13,18 @@ mod resources;
 
 use indexmap::IndexMap;
 use nri_proto::api::{
-    Container, ContainerAdjustment, CreateContainerRequest, Hooks, KeyValue, LinuxDevice,
-    LinuxIoPriority, LinuxMemoryPolicy, LinuxNamespace, LinuxNetDevice, LinuxRdt, LinuxResources,
-    LinuxScheduler, LinuxSeccomp, Mount, PosixRlimit,
+    Container, ContainerAdjustment, CreateContainerRequest, FieldOwners, Hooks, KeyValue,
+    LinuxDevice, LinuxIoPriority, LinuxMemoryPolicy, LinuxNamespace, LinuxNetDevice, LinuxRdt,
+    LinuxResources, LinuxScheduler, LinuxSeccomp, Mount, PosixRlimit,
 };
 use owners::{Claims, Owners};
 
 pub use owners::Subject;
 
-use crate::{create::CreateError, profile::Profile};
+use crate::{
+    create::{Answer, CreateError},
+    profile::Profile,
+};
 
 /// The combined adjustment: what [`apply`](crate::apply::apply) does to the spec, once.
 ///
@@ -97,12 +101,23 @@ impl Collector {
         &self.request
     }
 
-    /// Adds the answer of a plugin, named `IDX-NAME`.
+    /// Adds whatever came back from a plugin, named `IDX-NAME`.
     ///
     /// # Errors
-    /// [`CreateError::Conflict`], or [`CreateError::RuntimeDied`] in the versions that die of an answer.
-    /// The collector is of no use after it.
-    pub fn add(&mut self, plugin: &str, answer: &ContainerAdjustment) -> Result<(), CreateError> {
+    /// [`CreateError::Plugin`] where that is an error; [`CreateError::Conflict`]; [`CreateError::RuntimeDied`] in the
+    /// versions that die of an answer. The collector is of no use after it.
+    pub fn answer(&mut self, plugin: &str, answer: &Answer) -> Result<(), CreateError> {
+        match answer {
+            Answer::Adjust(adjustment) => self.add(plugin, adjustment),
+            Answer::Error { code, message } => Err(CreateError::Plugin {
+                code: code.clone(),
+                message: message.clone(),
+            }),
+            Answer::Lost(_) => Ok(()),
+        }
+    }
+
+    fn add(&mut self, plugin: &str, answer: &ContainerAdjustment) -> Result<(), CreateError> {
         let container = self.request.container.get_or_insert_default();
         Merge {
             claims: Claims {
@@ -114,6 +129,11 @@ impl Collector {
             container,
         }
         .answer(answer)
+    }
+
+    /// Who set what until now, as validators are told.
+    pub fn owners(&self) -> FieldOwners {
+        self.owners.to_message()
     }
 
     /// The combined adjustment of all answers.

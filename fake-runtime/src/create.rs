@@ -1,9 +1,11 @@
 //! CreateContainer as containerd plays it: ask the plugins, merge their answers, change the spec.
 
+mod answer;
 mod error;
 
+pub use answer::Answer;
 pub use error::CreateError;
-use nri_proto::api::{ContainerAdjustment, CreateContainerRequest};
+use nri_proto::api::CreateContainerRequest;
 
 use crate::{
     apply,
@@ -12,22 +14,6 @@ use crate::{
     oci::Spec,
     profile::Profile,
 };
-
-/// What came back from a plugin that was asked.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Answer {
-    /// An adjustment, perhaps empty.
-    Adjust(Box<ContainerAdjustment>),
-    /// An error, which fails the container.
-    Error {
-        /// The name of the gRPC code: `Unknown`.
-        code: String,
-        /// What the plugin said.
-        message: String,
-    },
-    /// Nothing, because it was too slow, or its connection broke. The container is made without it.
-    Lost,
-}
 
 /// What came of a CreateContainer.
 #[derive(Clone, Debug)]
@@ -53,14 +39,7 @@ pub fn create(
     let mut collector = Collector::new(profile, request);
     for (plugin, answer) in answers {
         requests.push(collector.request().clone());
-        let added = match answer {
-            Answer::Adjust(adjustment) => collector.add(plugin, adjustment),
-            Answer::Error { code, message } => Err(CreateError::Plugin {
-                code: code.clone(),
-                message: message.clone(),
-            }),
-            Answer::Lost => Ok(()),
-        };
+        let added = collector.answer(plugin, answer);
         if let Err(error) = added {
             return Outcome {
                 requests,

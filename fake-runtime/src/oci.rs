@@ -74,7 +74,7 @@ pub struct Process {
 }
 
 /// `linux`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Linux {
     /// Device nodes.

@@ -12,20 +12,24 @@ mod registration;
 mod server;
 mod socket;
 mod synchronize;
+mod validation;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use nri_proto::api::{Container, PodSandbox};
+use nri_proto::api::{Container, CreateContainerRequest, PodSandbox};
 
 pub use builder::{Builder, StartError};
-pub use creation::{Answer, AnswerOf, Created, Refused};
+pub use creation::{Asked, Created, Refused};
 pub use expectation::{Expectation, Unmet};
 pub use hub::WaitedInVain;
 pub use plugin::PluginInfo;
 pub use received::Received;
 pub use socket::SocketError;
+
+use crate::create::CreateError;
+use crate::oci::Spec;
 
 use hub::Hub;
 use server::Server;
@@ -150,7 +154,38 @@ impl FakeRuntime {
         pod: impl Into<Option<PodSandbox>>,
         container: impl Into<Option<Container>>,
     ) -> Result<Created, Refused> {
-        creation::create(&self.hub, pod.into(), container.into()).await
+        let container = container.into();
+        let spec = container.as_ref().map_or_else(
+            || Spec::of(&Container::default(), self.hub.profile),
+            |it| Spec::of(it, self.hub.profile),
+        );
+        self.create_container_of(pod, container, spec).await
+    }
+
+    /// The same for a container whose OCI spec is known: what a request tells is only part of it.
+    ///
+    /// # Errors
+    ///
+    /// What makes containerd refuse the container.
+    pub async fn create_container_of(
+        &self,
+        pod: impl Into<Option<PodSandbox>>,
+        container: impl Into<Option<Container>>,
+        spec: Spec,
+    ) -> Result<Created, Refused> {
+        let request = CreateContainerRequest {
+            pod: pod.into(),
+            container: container.into(),
+        };
+        let created = creation::create(&self.hub, request, spec).await;
+        if let Err(Refused {
+            error: CreateError::RuntimeDied(_),
+            ..
+        }) = created
+        {
+            self.stop().await;
+        }
+        created
     }
 
     /// Expects something of the plugins until this runtime is dropped or [`FakeRuntime::verify`] is called.

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use fake_runtime::create::Answer;
 use fake_runtime::profile::Profile;
-use fake_runtime::runtime::{Answer, Expectation, FakeRuntime, Received};
+use fake_runtime::runtime::{Expectation, FakeRuntime, Received};
 use fake_runtime::scripted::ScriptedPlugin;
 use nri_proto::api::{Container, ContainerAdjustment, KeyValue, PodSandbox};
 use nri_proto::wire::{Code, Status};
@@ -44,8 +45,8 @@ async fn a_plugin_is_asked_once_it_is_registered() {
 
     let created = runtime.create_container(pod(), container()).await.unwrap();
     assert_eq!(
-        created.answers[0].answer,
-        Answer::Adjust(Some(Box::new(env("A", "1"))))
+        created.asked[0].answer,
+        Answer::Adjust(Box::new(env("A", "1")))
     );
 }
 
@@ -60,7 +61,7 @@ async fn plugins_are_asked_in_the_order_of_their_indices() {
     }
     let created = runtime.create_container(pod(), container()).await.unwrap();
     let asked: Vec<_> = created
-        .answers
+        .asked
         .iter()
         .map(|answer| answer.plugin.as_str())
         .collect();
@@ -100,7 +101,7 @@ async fn a_late_answer_closes_the_connection_and_the_container_is_created_withou
 
     let created = runtime.create_container(pod(), container()).await.unwrap();
     assert_eq!(
-        created.answers[0].answer,
+        created.asked[0].answer,
         Answer::Lost("context deadline exceeded".into())
     );
     plugin.closed().await;
@@ -110,7 +111,7 @@ async fn a_late_answer_closes_the_connection_and_the_container_is_created_withou
             .create_container(pod(), container())
             .await
             .unwrap()
-            .answers
+            .asked
             .is_empty()
     );
 }

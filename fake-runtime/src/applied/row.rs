@@ -60,7 +60,7 @@ impl Row {
 impl From<PluginAnswer> for Answer {
     fn from(answer: PluginAnswer) -> Self {
         match answer {
-            PluginAnswer { lost: true, .. } => Self::Lost,
+            PluginAnswer { lost: true, .. } => Self::Lost("recorded so".to_owned()),
             PluginAnswer {
                 error: Some(message),
                 ..

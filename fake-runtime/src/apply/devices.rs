@@ -9,19 +9,20 @@ use crate::oci::{Device, DeviceRule, Linux};
 pub(super) fn apply(linux: &mut Linux, devices: &[LinuxDevice]) {
     for device in devices {
         let access = if device.r#type == "b" { "rwm" } else { "rw" };
-        put(
-            linux,
-            Device {
-                path: device.path.clone(),
-                kind: device.r#type.clone(),
-                major: device.major,
-                minor: device.minor,
-                file_mode: device.file_mode.map(|mode| mode.value),
-                uid: device.uid.map(|uid| uid.value),
-                gid: device.gid.map(|gid| gid.value),
-            },
-        );
+        put(linux, oci_device(device));
         allow(linux, &device.r#type, device.major, device.minor, access);
+    }
+}
+
+pub(super) fn oci_device(device: &LinuxDevice) -> Device {
+    Device {
+        path: device.path.clone(),
+        kind: device.r#type.clone(),
+        major: device.major,
+        minor: device.minor,
+        file_mode: device.file_mode.map(|mode| mode.value),
+        uid: device.uid.map(|uid| uid.value),
+        gid: device.gid.map(|gid| gid.value),
     }
 }
 

@@ -103,7 +103,7 @@ pub(super) fn depth(destination: &str) -> usize {
     clean(destination).matches('/').count()
 }
 
-fn oci_mount(mount: &api::Mount) -> Mount {
+pub(super) fn oci_mount(mount: &api::Mount) -> Mount {
     let text = |text: &String| (!text.is_empty()).then(|| text.clone());
     let mut added = Mount::default();
     added

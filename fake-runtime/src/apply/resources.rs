@@ -1,6 +1,6 @@
 //! `linux.resources`, `linux.intelRdt` and `process.rlimits`.
 
-use nri_proto::api::{LinuxDeviceCgroup, LinuxRdt, PosixRlimit};
+use nri_proto::api::{LinuxCpu, LinuxDeviceCgroup, LinuxRdt, PosixRlimit};
 
 use crate::{
     collect::Combined,
@@ -17,7 +17,9 @@ pub(super) fn apply(
 ) -> Result<(), CreateError> {
     let theirs = &adjustment.resources;
     let ours = linux.resources.get_or_insert_default();
-    cpu(ours, adjustment);
+    if let Some(theirs) = &theirs.cpu {
+        cpu(ours, theirs);
+    }
     if let Some(limit) = theirs.memory.and_then(|memory| memory.limit)
         && limit.value != 0
     {
@@ -55,10 +57,7 @@ pub(super) fn apply(
     Ok(())
 }
 
-fn cpu(ours: &mut Resources, adjustment: &Combined) {
-    let Some(theirs) = &adjustment.resources.cpu else {
-        return;
-    };
+pub(super) fn cpu(ours: &mut Resources, theirs: &LinuxCpu) {
     let ours = ours.cpu.get_or_insert_default();
     if let Some(shares) = theirs.shares {
         ours.set_shares(Some(shares.value));
@@ -83,7 +82,7 @@ fn cpu(ours: &mut Resources, adjustment: &Combined) {
     }
 }
 
-fn rule(theirs: &LinuxDeviceCgroup) -> DeviceRule {
+pub(super) fn rule(theirs: &LinuxDeviceCgroup) -> DeviceRule {
     DeviceRule {
         allow: theirs.allow,
         kind: theirs.r#type.clone(),

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use nri_proto::api::Field;
+use nri_proto::api::{Field, FieldOwners};
 
 use crate::{
     create::CreateError,
@@ -78,6 +78,23 @@ struct Owner {
 /// The owners of everything that was set in one request.
 #[derive(Debug, Default)]
 pub(super) struct Owners(BTreeMap<(Field, Option<String>), Owner>);
+
+impl Owners {
+    pub(super) fn to_message(&self) -> FieldOwners {
+        let mut message = FieldOwners::default();
+        for ((field, key), owner) in self.0.iter().filter(|(_, owner)| !owner.removed) {
+            let (field, plugin) = (*field as i32, owner.plugin.clone());
+            match key {
+                None => drop(message.simple.insert(field, plugin)),
+                Some(key) => {
+                    let owners = &mut message.compound.entry(field).or_default().owners;
+                    owners.insert(key.clone(), plugin);
+                }
+            }
+        }
+        message
+    }
+}
 
 /// One plugin's access to the owners, while its answer is merged.
 pub(super) struct Claims<'a> {

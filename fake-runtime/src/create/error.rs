@@ -41,6 +41,27 @@ pub enum CreateError {
         message: String,
     },
 
+    /// A validator was too slow, died, or has gone since the last request.
+    #[error("{ASKING}: validator plugin {plugin} failed: {why}")]
+    ValidatorFailed {
+        /// The validator, as `IDX-NAME`.
+        plugin: String,
+        /// What became of the call.
+        why: String,
+    },
+
+    /// A validator does not want the container as the plugins adjusted it.
+    #[error(
+        "{ASKING}: validator {} rejected container adjustment, reason: {reason}",
+        Quoted(plugin)
+    )]
+    Rejected {
+        /// The validator, as `IDX-NAME`.
+        plugin: String,
+        /// What the validator said.
+        reason: String,
+    },
+
     /// CDI names that no spec file defines, well-formed or not.
     #[error(
         "{ADJUSTING}: CDI device injection failed: unresolvable CDI devices {}",

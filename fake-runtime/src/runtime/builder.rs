@@ -11,6 +11,7 @@ use super::server::Server;
 use super::socket::{Socket, SocketError};
 use super::synchronize::Inventory;
 use super::{FakeRuntime, Timeouts};
+use crate::host::Host;
 use crate::profile::{self, Profile};
 
 /// Long enough for a slow machine, short enough for a test that waits in vain.
@@ -27,6 +28,7 @@ pub struct Builder {
     profile: &'static Profile,
     socket: Option<PathBuf>,
     inventory: Inventory,
+    host: Host,
     timeouts: Timeouts,
     patience: Duration,
 }
@@ -37,6 +39,7 @@ impl Default for Builder {
             profile: Default::default(),
             socket: None,
             inventory: Inventory::default(),
+            host: Host::default(),
             timeouts: Timeouts {
                 registration: milliseconds(profile::REGISTRATION_TIMEOUT_MS),
                 request: milliseconds(profile::REQUEST_TIMEOUT_MS),
@@ -70,6 +73,12 @@ impl Builder {
             inventory: Inventory { pods, containers },
             ..self
         }
+    }
+
+    /// Makes containers on a node with these CDI devices and mounts. The default has none and one shared root mount.
+    #[must_use]
+    pub fn host(self, host: Host) -> Self {
+        Self { host, ..self }
     }
 
     /// Gives plugins this long to answer a request. The default is 2 s.
@@ -118,7 +127,13 @@ impl Builder {
             None => Socket::private()?,
         };
         let listener = socket.listen()?;
-        let hub = Hub::new(self.profile, self.timeouts, self.patience, self.inventory);
+        let hub = Hub::new(
+            self.profile,
+            self.timeouts,
+            self.patience,
+            self.inventory,
+            self.host,
+        );
         let server = Server::start(hub.clone(), listener);
         Ok(FakeRuntime {
             hub,

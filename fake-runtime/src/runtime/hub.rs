@@ -11,6 +11,7 @@ use super::Timeouts;
 use super::plugin::Plugin;
 use super::received::Received;
 use super::synchronize::Inventory;
+use crate::host::Host;
 use crate::profile::Profile;
 
 /// Something that a test waited for did not happen.
@@ -27,6 +28,7 @@ pub(super) struct Hub {
     pub(super) profile: &'static Profile,
     pub(super) timeouts: Timeouts,
     pub(super) inventory: Inventory,
+    pub(super) host: Host,
     /// Held over each request: containerd makes one at a time.
     pub(super) requests: Mutex<()>,
     patience: Duration,
@@ -52,11 +54,13 @@ impl Hub {
         timeouts: Timeouts,
         patience: Duration,
         inventory: Inventory,
+        host: Host,
     ) -> Arc<Self> {
         Arc::new(Self {
             profile,
             timeouts,
             inventory,
+            host,
             requests: Mutex::default(),
             patience,
             state: watch::Sender::default(),

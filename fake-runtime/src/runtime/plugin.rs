@@ -5,6 +5,7 @@ use std::fmt;
 use nri_proto::wire::Caller;
 use tokio::task::AbortHandle;
 
+use super::calls::{self, Failure};
 use super::hub::Hub;
 use crate::profile::Profile;
 
@@ -48,6 +49,20 @@ impl Plugin {
 
     pub(super) fn is_validator(&self, profile: &Profile) -> bool {
         profile.validators && self.subscribed_to(VALIDATE_CONTAINER_ADJUSTMENT)
+    }
+
+    /// Calls a method of the plugin. Where that loses the plugin, the connection is closed.
+    pub(super) async fn call<T: prost::Message + Default>(
+        &self,
+        hub: &Hub,
+        method: &str,
+        request: &impl prost::Message,
+    ) -> Result<T, Failure> {
+        let answer = calls::call(&self.caller, hub.timeouts.request, method, request).await;
+        if let Err(Failure::Lost(why)) = &answer {
+            self.close(hub, why);
+        }
+        answer
     }
 
     /// Closes the connection from the runtime's side.

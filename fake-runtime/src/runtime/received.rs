@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::creation::Answer;
+use crate::create::Answer;
 
 /// One thing that a plugin did.
 ///

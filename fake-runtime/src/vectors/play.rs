@@ -8,8 +8,9 @@ use nri_proto::api::ContainerAdjustment;
 
 use super::case::{Case, Expect, Placeholders};
 use super::compare::difference;
+use crate::create::Answer;
 use crate::process::{Exit, PluginCommand, PluginProcess, SpawnError};
-use crate::runtime::{Answer, FakeRuntime, StartError};
+use crate::runtime::{FakeRuntime, StartError};
 use crate::staging::{NodeAgent, StagingLock, TreeError, make_tree};
 
 /// Generous, since a case is about what is answered and the machine may be busy with many of them.
@@ -143,15 +144,15 @@ async fn ask(
     if let Some(got) = got {
         return Ok(got);
     }
-    let answers = match runtime
+    let asked = match runtime
         .create_container(case.pod.clone(), case.container.clone())
         .await
     {
-        Ok(created) => created.answers,
-        Err(refused) => refused.answers,
+        Ok(created) => created.asked,
+        Err(refused) => refused.asked,
     };
     process.kill().await?;
-    let answer = answers.into_iter().next().map(|answer| answer.answer);
+    let answer = asked.into_iter().next().map(|asked| asked.answer);
     // A plugin that left between its registration and the request is asked nothing.
     Ok(Got::Answer(answer.unwrap_or_else(|| {
         Answer::Lost("it was gone before the request".into())
@@ -173,13 +174,13 @@ async fn registered_or_ended(
 
 fn judge(expect: &Expect, got: Got, placeholders: &Placeholders) -> Result<Verdict, PlayError> {
     let diff = match (expect, &got) {
-        (Expect::Error(_), Got::Answer(Answer::Error(_))) => return Ok(Verdict::Passed),
+        (Expect::Error(_), Got::Answer(Answer::Error { .. })) => return Ok(Verdict::Passed),
         (Expect::StartupError(_), Got::Exit(exit)) if refused_command_line(exit) => {
             return Ok(Verdict::Passed);
         }
         (Expect::Adjust(expected), Got::Answer(Answer::Adjust(adjustment))) => {
             let expected = placeholders.adjustment(expected)?;
-            match difference(expected.as_ref(), adjustment.as_deref()) {
+            match difference(expected.as_ref(), Some(adjustment)) {
                 None => return Ok(Verdict::Passed),
                 diff => diff,
             }
@@ -194,8 +195,8 @@ fn judge(expect: &Expect, got: Got, placeholders: &Placeholders) -> Result<Verdi
         }
     };
     let got = match got {
-        Got::Answer(Answer::Adjust(adjustment)) => describe(adjustment.as_deref()),
-        Got::Answer(Answer::Error(status)) => format!("the error {status}"),
+        Got::Answer(Answer::Adjust(adjustment)) => describe(Some(&adjustment)),
+        Got::Answer(Answer::Error { code, message }) => format!("the error {message:?} ({code})"),
         Got::Answer(Answer::Lost(why)) => format!("no answer: {why}"),
         Got::Exit(exit) => format!("{} and on stderr {:?}", exit.status, exit.stderr.trim_end()),
         Got::Neither(why) => format!("no registration: {why}"),
