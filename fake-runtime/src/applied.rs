@@ -9,13 +9,16 @@ mod order;
 mod row;
 
 pub use difference::Difference;
-use row::Row;
+use nri_proto::api::CreateContainerRequest;
+pub use row::{Row, RowPlugin};
+use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
 use crate::{
     create::{CreateError, Outcome, create},
     host::Host,
-    profile::{Profile, UnknownVersion},
+    oci::Spec,
+    profile::UnknownVersion,
 };
 
 /// Why a row did not pass.
@@ -43,42 +46,51 @@ pub fn is_row(object: &Value) -> bool {
     has("version") && has("before") && has("after") && (has("adjust") || has("answers"))
 }
 
-/// Plays a row's container, against the profile that its `version` names, and compares the spec or the
-/// error, and what each plugin was asked.
-///
-/// Two orders are not compared, because containerd's is not determined: that of the namespaces in a
-/// request once a plugin changed them, and that of mounts with one destination among more than twelve.
+/// Plays a row's container, and compares the spec or the error, and what each plugin was asked.
 ///
 /// # Errors
 /// [`Failure`] says what differs.
 pub fn check(row: &Value, host: &Host) -> Result<(), Failure> {
-    let row: Row = serde_json::from_value(row.clone())?;
-    let profile = Profile::find(&row.version)?;
+    let row = Row::deserialize(row)?;
     let plugins = row.plugins();
     let first = plugins.first().and_then(|plugin| plugin.request.clone());
     let answers: Vec<_> = plugins
-        .iter()
-        .map(|plugin| (plugin.plugin.clone(), plugin.answer.clone().into()))
+        .into_iter()
+        .map(|plugin| (plugin.plugin, plugin.answer))
         .collect();
     let Outcome { requests, result } = create(
-        profile,
-        first.clone().unwrap_or_default(),
-        row.before.spec.clone(),
+        row.profile()?,
+        first.unwrap_or_default(),
+        row.spec_before().clone(),
         &answers,
         host,
     );
+    row.compare(requests, result.map(|(_, spec)| spec))
+}
 
-    let mut after = match result {
-        Ok((_, spec)) => json!({"spec": serde_json::to_value(spec)?}),
-        Err(CreateError::RuntimeDied(_)) => json!({"containerd_died": true}),
-        Err(error) => json!({"create_error": error.to_string(), "code": "UNKNOWN"}),
-    };
-    let mut expected = row.outcome();
-    order::settle_mounts(&mut expected, &mut after);
-    let mut differences = difference::between(&expected, &after, "");
-    if first.is_some() {
-        for (plugin, mut request) in plugins.iter().zip(requests) {
-            if let Some(mut expected) = plugin.request.clone() {
+impl Row {
+    /// Holds what came of the row's container against what came of it then.
+    ///
+    /// Two orders are not compared, because containerd's is not determined: that of the namespaces in a
+    /// request once a plugin changed them, and that of mounts with one destination among more than twelve.
+    ///
+    /// # Errors
+    /// [`Failure::Differs`].
+    pub fn compare(
+        &self,
+        requests: Vec<CreateContainerRequest>,
+        result: Result<Spec, CreateError>,
+    ) -> Result<(), Failure> {
+        let mut after = match result {
+            Ok(spec) => json!({"spec": serde_json::to_value(spec)?}),
+            Err(CreateError::RuntimeDied(_)) => json!({"containerd_died": true}),
+            Err(error) => json!({"create_error": error.to_string(), "code": "UNKNOWN"}),
+        };
+        let mut expected = self.outcome();
+        order::settle_mounts(&mut expected, &mut after);
+        let mut differences = difference::between(&expected, &after, "");
+        for (plugin, mut request) in self.plugins().into_iter().zip(requests) {
+            if let Some(mut expected) = plugin.request {
                 order::settle_namespaces(&mut expected);
                 order::settle_namespaces(&mut request);
                 let at = format!("/request/{}", plugin.plugin);
@@ -86,15 +98,13 @@ pub fn check(row: &Value, host: &Host) -> Result<(), Failure> {
                 differences.extend(difference::between(&expected?, &request?, &at));
             }
         }
+        if differences.is_empty() {
+            Ok(())
+        } else {
+            Err(Failure::Differs(differences))
+        }
     }
-    if differences.is_empty() {
-        Ok(())
-    } else {
-        Err(Failure::Differs(differences))
-    }
-}
 
-impl Row {
     /// What came of it, without what was noted on the side.
     fn outcome(&self) -> Value {
         let fields = ["spec", "create_error", "code", "containerd_died"];

@@ -7,7 +7,8 @@ use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 /// What a command ends with.
 type Result<T = Verdict> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
@@ -73,6 +74,11 @@ fn block_on<T>(talk: impl Future<Output = Result<T>>) -> Result<T> {
         .enable_all()
         .build()?
         .block_on(talk)
+}
+
+/// Ends the process as clap does on wrong usage: for what only shows once files have been read.
+fn usage(kind: ErrorKind, message: &str) -> ! {
+    Cli::command().error(kind, message).exit()
 }
 
 fn is_broken_pipe(error: &(dyn Error + Send + Sync + 'static)) -> bool {

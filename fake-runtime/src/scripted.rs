@@ -17,7 +17,16 @@ use tokio::task::JoinHandle;
 const RUNTIME_SERVICE: &str = "nri.pkg.api.v1alpha1.Runtime";
 const CREATE_CONTAINER: i32 = 1 << 3;
 
-type Answer = Result<Option<ContainerAdjustment>, Status>;
+/// What a scripted plugin does when it is asked about a container.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reply {
+    /// Adjusts it; an empty adjustment is none.
+    Adjust(Box<ContainerAdjustment>),
+    /// Answers with an error.
+    Error(Status),
+    /// Closes the connection instead of answering.
+    Leave,
+}
 
 /// A plugin before it connects.
 pub struct ScriptedPlugin {
@@ -25,7 +34,7 @@ pub struct ScriptedPlugin {
     name: String,
     events: i32,
     delay: Duration,
-    answer: Box<dyn FnMut(CreateContainerRequest) -> Answer + Send>,
+    reply: Box<dyn FnMut(CreateContainerRequest) -> Reply + Send>,
 }
 
 /// A connected plugin. Dropping it closes the connection.
@@ -53,7 +62,7 @@ impl ScriptedPlugin {
             name: name.into(),
             events: CREATE_CONTAINER,
             delay: Duration::ZERO,
-            answer: Box::new(|_| Ok(None)),
+            reply: Box::new(|_| Reply::Adjust(Box::default())),
         }
     }
 
@@ -69,14 +78,14 @@ impl ScriptedPlugin {
         Self { delay, ..self }
     }
 
-    /// Answers CreateContainer with this.
+    /// Does this when it is asked about a container.
     #[must_use]
-    pub fn answer(
+    pub fn reply(
         self,
-        answer: impl FnMut(CreateContainerRequest) -> Answer + Send + 'static,
+        reply: impl FnMut(CreateContainerRequest) -> Reply + Send + 'static,
     ) -> Self {
         Self {
-            answer: Box::new(answer),
+            reply: Box::new(reply),
             ..self
         }
     }
@@ -131,14 +140,18 @@ impl ScriptedPlugin {
                 }
                 "CreateContainer" => {
                     tokio::time::sleep(self.delay).await;
-                    let answer = decode(&request).and_then(&mut self.answer);
-                    request.reply(answer.map(|adjust| {
-                        let answer = CreateContainerResponse {
-                            adjust,
-                            ..Default::default()
-                        };
-                        answer.encode_to_vec()
-                    }));
+                    match decode(&request).map(&mut self.reply) {
+                        Ok(Reply::Adjust(adjust)) => {
+                            let answer = CreateContainerResponse {
+                                adjust: Some(*adjust),
+                                ..Default::default()
+                            };
+                            request.reply(Ok(answer.encode_to_vec()));
+                        }
+                        Ok(Reply::Error(status)) | Err(status) => request.reply(Err(status)),
+                        // Nothing is written any more, not even that the request was dropped.
+                        Ok(Reply::Leave) => return,
+                    }
                 }
                 _ => request.reply_unimplemented(),
             }

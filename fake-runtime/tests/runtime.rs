@@ -5,7 +5,7 @@ use std::time::Duration;
 use fake_runtime::create::Answer;
 use fake_runtime::profile::Profile;
 use fake_runtime::runtime::{Expectation, FakeRuntime, Received};
-use fake_runtime::scripted::ScriptedPlugin;
+use fake_runtime::scripted::{Reply, ScriptedPlugin};
 use nri_proto::api::{Container, ContainerAdjustment, KeyValue, PodSandbox};
 use nri_proto::wire::{Code, Status};
 
@@ -38,7 +38,8 @@ fn env(key: &str, value: &str) -> ContainerAdjustment {
 #[tokio::test]
 async fn a_plugin_is_asked_once_it_is_registered() {
     let runtime = FakeRuntime::start().await.unwrap();
-    let plugin = ScriptedPlugin::new("10", "test").answer(|_| Ok(Some(env("A", "1"))));
+    let plugin =
+        ScriptedPlugin::new("10", "test").reply(|_| Reply::Adjust(Box::new(env("A", "1"))));
     let _plugin = plugin.connect(runtime.socket_path()).await.unwrap();
     let info = runtime.plugin_registered().await.unwrap();
     assert_eq!((info.to_string().as_str(), info.events), ("10-test", 8));
@@ -72,7 +73,7 @@ async fn plugins_are_asked_in_the_order_of_their_indices() {
 async fn an_error_refuses_the_container_and_the_plugin_stays() {
     let runtime = FakeRuntime::start().await.unwrap();
     let plugin = ScriptedPlugin::new("10", "test")
-        .answer(|_| Err(Status::new(Code::UNKNOWN, "not \"today\"")));
+        .reply(|_| Reply::Error(Status::new(Code::UNKNOWN, "not \"today\"")));
     let _plugin = plugin.connect(runtime.socket_path()).await.unwrap();
     runtime.plugin_registered().await.unwrap();
 

@@ -1,38 +1,51 @@
 //! `fake-runtime vectors`.
 
-use std::fmt;
+mod report;
+mod row;
+
+use std::fs;
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fake_runtime::jsonl;
-use fake_runtime::vectors::{Case, Mismatch, PlayError, play};
+use clap::error::ErrorKind;
+use fake_runtime::host::Host;
+use fake_runtime::{applied, jsonl, vectors};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
-use super::Result;
+use super::{Result, usage};
+use report::Totals;
+use row::Row;
 
 const EXAMPLES: &str = "\
 Examples:
   fake-runtime vectors tests/vectors/*.jsonl.gz --plugin target/release/nri-plugin
-  fake-runtime vectors cases.jsonl --only flag-overlay --plugin target/debug/nri-plugin";
+  fake-runtime vectors cases.jsonl --only flag-overlay --plugin target/debug/nri-plugin
+  fake-runtime vectors --host tests/applied/host.json tests/applied/*.jsonl.gz";
 
-/// Replay cases over a real socket and compare the plugin's answers with the expected ones.
+/// Replay recorded rows and compare what comes of them with what came then.
 ///
-/// Each case has a plugin process, a socket and a staged tree of its own. Device nodes take root: without it the
-/// cases that have some are skipped, by name. Prints what differs, and as the last line how many passed, failed and
-/// were skipped.
+/// A row is either of two, told apart by its fields. A case has a command line, a staged tree and a request: it is
+/// played over a real socket, with a plugin process, a socket and a directory of its own. Device nodes take root:
+/// without it the cases that have some are skipped, by name. A row of applied adjustments has what plugins answered,
+/// and the OCI spec before and after: it is played against the profile of its containerd, and needs no plugin.
+///
+/// Prints what differs, and as the last line how many passed, failed and were skipped.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Files of one case a line, plain or gzipped
+    /// Files of one row a line, plain or gzipped
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The plugin binary
+    /// The plugin binary; cases need it
     #[arg(long, value_name = "PATH")]
-    plugin: PathBuf,
-    /// Only cases whose id contains this
+    plugin: Option<PathBuf>,
+    /// What the node of the applied adjustments had: CDI specs, device numbers, mount propagation
+    #[arg(long, value_name = "FILE")]
+    host: Option<PathBuf>,
+    /// Only rows whose id contains this
     #[arg(long, value_name = "TEXT", default_value = "")]
     only: String,
     /// How many cases are played at a time [default: two for each processor]
@@ -40,91 +53,89 @@ pub(super) struct Args {
     jobs: Option<NonZeroUsize>,
 }
 
-impl Args {
-    pub(super) fn run(self, out: &mut dyn Write) -> Result {
-        let mut cases = Vec::new();
-        for file in &self.files {
-            cases.extend(jsonl::read::<Case>(file)?);
-        }
-        cases.retain(|case| case.id.contains(&self.only));
-        let jobs = self.jobs.map_or_else(default_jobs, NonZeroUsize::get);
-        super::block_on(async {
-            let mut totals = Totals::default();
-            for (id, playing) in start(cases, &self.plugin.canonicalize()?, jobs) {
-                totals.count(out, &id, playing.await??)?;
-            }
-            writeln!(out, "{totals}")?;
-            Ok(if totals.failed == 0 {
-                super::Verdict::Same
-            } else {
-                super::Verdict::Different
-            })
-        })
-    }
+/// What comes of a row, some time.
+enum Playing {
+    Applied(std::result::Result<(), applied::Failure>),
+    Case(JoinHandle<std::result::Result<vectors::Verdict, vectors::PlayError>>),
 }
 
-type Verdict = fake_runtime::vectors::Verdict;
-type Playing = JoinHandle<std::result::Result<Verdict, PlayError>>;
+impl Args {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result {
+        let mut rows = Vec::new();
+        for file in &self.files {
+            rows.extend(jsonl::read::<Row>(file)?);
+        }
+        rows.retain(|row| row.id().contains(&self.only));
+        if self.plugin.is_none() && rows.iter().any(|row| matches!(row, Row::Case(_))) {
+            usage(
+                ErrorKind::MissingRequiredArgument,
+                "there are cases among the rows: give --plugin",
+            );
+        }
+        super::block_on(async {
+            let mut totals = Totals::default();
+            for (id, playing) in self.start(rows)? {
+                match playing {
+                    Playing::Applied(outcome) => totals.applied(out, &id, outcome)?,
+                    Playing::Case(playing) => totals.case(out, &id, playing.await??)?,
+                }
+            }
+            totals.finish(out)
+        })
+    }
 
-/// Starts every case, `jobs` of them at a time.
-fn start(cases: Vec<Case>, plugin: &Path, jobs: usize) -> Vec<(String, Playing)> {
-    let permits = Arc::new(Semaphore::new(jobs));
-    let start = |case: Case| {
-        let (id, permits, plugin) = (case.id.clone(), permits.clone(), plugin.to_owned());
-        let playing = tokio::spawn(async move {
-            // Fails only where the semaphore is closed, which nobody does.
-            let _permit = permits.acquire().await;
-            play(&case, &plugin).await
-        });
-        (id, playing)
-    };
-    cases.into_iter().map(start).collect()
+    /// Starts every row, in order; cases `jobs` at a time.
+    fn start(&self, rows: Vec<Row>) -> Result<Vec<(String, Playing)>> {
+        let plugin = self
+            .plugin
+            .as_deref()
+            .map(absolute)
+            .transpose()?
+            .unwrap_or_default();
+        let host = self
+            .host
+            .as_deref()
+            .map(read_host)
+            .transpose()?
+            .unwrap_or_default();
+        let permits = Arc::new(Semaphore::new(
+            self.jobs.map_or_else(default_jobs, Into::into),
+        ));
+        let start = |row: Row| {
+            let id = row.id().to_owned();
+            let playing = match row {
+                Row::Applied { row, .. } => Playing::Applied(applied::check(&row, &host)),
+                Row::Case(case) => {
+                    let (permits, plugin) = (permits.clone(), plugin.clone());
+                    Playing::Case(tokio::spawn(async move {
+                        // Fails only where the semaphore is closed, which nobody does.
+                        let _permit = permits.acquire().await;
+                        vectors::play(&case, &plugin).await
+                    }))
+                }
+            };
+            (id, playing)
+        };
+        Ok(rows.into_iter().map(start).collect())
+    }
 }
 
 fn default_jobs() -> usize {
     2 * std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
 
-#[derive(Debug, Default)]
-struct Totals {
-    passed: usize,
-    failed: usize,
-    skipped: usize,
+/// The plugin is started in another directory.
+fn absolute(plugin: &Path) -> Result<PathBuf> {
+    let absolute = plugin.canonicalize();
+    Ok(
+        absolute
+            .map_err(|error| format!("cannot find the plugin {}: {error}", plugin.display()))?,
+    )
 }
 
-impl Totals {
-    fn count(&mut self, out: &mut dyn Write, id: &str, verdict: Verdict) -> std::io::Result<()> {
-        match verdict {
-            Verdict::Passed => self.passed += 1,
-            Verdict::Skipped(why) => {
-                self.skipped += 1;
-                writeln!(out, "skipped {id}: {why}")?;
-            }
-            Verdict::Failed(Mismatch {
-                expected,
-                got,
-                diff,
-            }) => {
-                self.failed += 1;
-                writeln!(out, "failed {id}")?;
-                writeln!(out, "  expected {expected}")?;
-                writeln!(out, "  got {got}")?;
-                for line in diff.iter().flat_map(|diff| diff.lines()) {
-                    writeln!(out, "  {line}")?;
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Display for Totals {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            passed,
-            failed,
-            skipped,
-        } = self;
-        write!(out, "{passed} passed, {failed} failed, {skipped} skipped")
-    }
+fn read_host(path: &Path) -> Result<Host> {
+    let text = fs::read_to_string(path);
+    let text = text.map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let host = serde_json::from_str(&text);
+    Ok(host.map_err(|error| format!("{} describes no host: {error}", path.display()))?)
 }

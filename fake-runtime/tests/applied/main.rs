@@ -6,5 +6,6 @@
 )]
 
 mod data;
+mod live;
 mod parts_of_specs;
 mod whole_specs;
