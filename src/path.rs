@@ -46,7 +46,7 @@ impl AsRef<Path> for AbsolutePath {
 }
 
 /// Removes `//`, `.`, trailing `/`, and each `..` together with what it undoes. What is left of nothing is `.`.
-pub(crate) fn clean(path: &str) -> String {
+pub fn clean(path: &str) -> String {
     let rooted = path.starts_with('/');
     let mut kept: Vec<&str> = Vec::new();
     for part in path.split('/') {

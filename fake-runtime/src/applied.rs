@@ -14,12 +14,10 @@ pub use row::{Row, RowPlugin};
 use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
-use crate::{
-    create::{CreateError, Outcome, create},
-    host::Host,
-    oci::Spec,
-    profile::UnknownVersion,
-};
+use crate::create::{CreateError, Outcome, create};
+use crate::host::Host;
+use crate::oci::Spec;
+use crate::profile::UnknownVersion;
 
 /// Why a row did not pass.
 #[derive(Debug, thiserror::Error)]

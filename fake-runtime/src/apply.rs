@@ -16,13 +16,11 @@ mod seccomp;
 
 use nri_proto::api;
 
-use crate::{
-    collect::{Combined, removal},
-    create::CreateError,
-    host::Host,
-    oci::{Hook, Spec},
-    profile::Profile,
-};
+use crate::collect::{Combined, removal};
+use crate::create::CreateError;
+use crate::host::Host;
+use crate::oci::{Hook, Spec};
+use crate::profile::Profile;
 
 /// The spec after the adjustment.
 ///

@@ -21,10 +21,8 @@ use owners::{Claims, Owners};
 
 pub use owners::Subject;
 
-use crate::{
-    create::{Answer, CreateError},
-    profile::Profile,
-};
+use crate::create::{Answer, CreateError};
+use crate::profile::Profile;
 
 /// The combined adjustment: what [`apply`](crate::apply::apply) does to the spec, once.
 ///

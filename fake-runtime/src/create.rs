@@ -7,13 +7,11 @@ pub use answer::Answer;
 pub use error::CreateError;
 use nri_proto::api::CreateContainerRequest;
 
-use crate::{
-    apply,
-    collect::{Collector, Combined},
-    host::Host,
-    oci::Spec,
-    profile::Profile,
-};
+use crate::apply;
+use crate::collect::{Collector, Combined};
+use crate::host::Host;
+use crate::oci::Spec;
+use crate::profile::Profile;
 
 /// What came of a CreateContainer.
 #[derive(Clone, Debug)]

@@ -2,12 +2,14 @@
 
 mod node;
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 pub use node::HostNode;
+use nri_plugin::path::clean;
 use serde::Deserialize;
 
-use crate::{cdi::Registry, path::clean};
+use crate::cdi::Registry;
 
 /// Facts about the node. They are given, not looked up while a container is made.
 #[derive(Clone, Debug, Deserialize)]

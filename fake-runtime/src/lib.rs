@@ -8,7 +8,6 @@ pub mod create;
 pub mod host;
 pub mod jsonl;
 pub mod oci;
-mod path;
 pub mod process;
 pub mod profile;
 pub mod runtime;

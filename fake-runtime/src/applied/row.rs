@@ -4,11 +4,9 @@ use nri_proto::api::{ContainerAdjustment, CreateContainerRequest};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
-use crate::{
-    create::Answer,
-    oci::Spec,
-    profile::{Profile, UnknownVersion},
-};
+use crate::create::Answer;
+use crate::oci::Spec;
+use crate::profile::{Profile, UnknownVersion};
 
 /// A row. What else it has was noted for people.
 #[derive(Debug, Deserialize)]

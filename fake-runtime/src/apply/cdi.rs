@@ -3,13 +3,11 @@
 use std::collections::HashMap;
 
 use super::{add_hook, devices, mounts, oci_hook, unless_empty};
-use crate::{
-    cdi::{CdiMount, DeviceNode},
-    create::CreateError,
-    host::Host,
-    oci::{Device, Mount, Spec},
-    profile::CdiInjection,
-};
+use crate::cdi::{CdiMount, DeviceNode};
+use crate::create::CreateError;
+use crate::host::Host;
+use crate::oci::{Device, Mount, Spec};
+use crate::profile::CdiInjection;
 
 /// Injects the devices of these names.
 pub(super) fn inject(

@@ -4,11 +4,9 @@ use indexmap::IndexMap;
 use nri_proto::api;
 use oci_spec::runtime::LinuxNamespaceType;
 
-use crate::{
-    collect::removal,
-    create::CreateError,
-    oci::{Linux, LinuxNamespace, NetDevice},
-};
+use crate::collect::removal;
+use crate::create::CreateError;
+use crate::oci::{Linux, LinuxNamespace, NetDevice};
 
 /// Sets, adds or removes namespaces.
 pub(super) fn namespaces(

@@ -1,15 +1,13 @@
 //! `mounts`.
 
+use nri_plugin::path::clean;
 use nri_proto::api;
 
 use super::unless_empty;
-use crate::{
-    collect::removal,
-    create::CreateError,
-    host::{Host, Propagation},
-    oci::{Mount, Spec},
-    path::clean,
-};
+use crate::collect::removal;
+use crate::create::CreateError;
+use crate::host::{Host, Propagation};
+use crate::oci::{Mount, Spec};
 
 /// Removes and adds the plugins' mounts and sorts all of them: by depth, then by destination. Without a
 /// mount to remove or to add the CRI's order stays.

@@ -2,12 +2,10 @@
 
 use nri_proto::api::{LinuxCpu, LinuxDeviceCgroup, LinuxRdt, PosixRlimit};
 
-use crate::{
-    collect::Combined,
-    create::CreateError,
-    oci::{DeviceRule, Linux, LinuxIntelRdt, Pids, Process, Resources, Rlimit},
-    profile::Adjust,
-};
+use crate::collect::Combined;
+use crate::create::CreateError;
+use crate::oci::{DeviceRule, Linux, LinuxIntelRdt, Pids, Process, Resources, Rlimit};
+use crate::profile::Adjust;
 
 /// Sets limits, then block I/O class and RDT.
 pub(super) fn apply(

@@ -3,7 +3,8 @@
 use nri_proto::api::{LinuxSeccomp, LinuxSeccompArg, LinuxSyscall};
 use serde_json::{Map, Value, json};
 
-use crate::{create::CreateError, profile::Fate};
+use crate::create::CreateError;
+use crate::profile::Fate;
 
 /// The profile that takes the place of the pod's. Its default errno is lost on the way.
 pub(super) fn profile(errno: Fate, theirs: &LinuxSeccomp) -> Result<Value, CreateError> {

@@ -1,10 +1,8 @@
 //! The CDI devices that a host has.
 
-use std::{
-    ffi::OsStr,
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use serde::Deserialize;
 

@@ -4,10 +4,8 @@ use std::collections::BTreeMap;
 
 use nri_proto::api::{CdiDevice, Field, Hooks, KeyValue, Mount, PosixRlimit};
 
-use super::{
-    Merge,
-    keyed::{Entries, merge_map},
-};
+use super::Merge;
+use super::keyed::{Entries, merge_map};
 use crate::create::CreateError;
 
 impl Merge<'_> {

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use indexmap::IndexMap;
 use nri_proto::api::{Field, KeyValue, LinuxDevice, Mount};
 
-use super::{owners::Claims, removal};
+use super::owners::Claims;
+use super::removal;
 use crate::create::CreateError;
 
 /// An entry of such a list. A key that begins with `-` marks the removal of the rest of it.

@@ -6,12 +6,10 @@ use nri_proto::api::{
     Field, LinuxContainerAdjustment, LinuxDevice, LinuxNamespace, LinuxNetDevice, LinuxRdt,
 };
 
-use super::{
-    Merge,
-    keyed::{Entries, merge_map},
-    removal,
-};
-use crate::{create::CreateError, profile::Fate};
+use super::keyed::{Entries, merge_map};
+use super::{Merge, removal};
+use crate::create::CreateError;
+use crate::profile::Fate;
 
 impl Merge<'_> {
     pub(super) fn linux(&mut self, theirs: &LinuxContainerAdjustment) -> Result<(), CreateError> {

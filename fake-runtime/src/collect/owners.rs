@@ -1,13 +1,12 @@
 //! Who set what: a thing may be set once per request, by one plugin.
 
-use std::{collections::BTreeMap, fmt};
+use std::collections::BTreeMap;
+use std::fmt;
 
 use nri_proto::api::{Field, FieldOwners};
 
-use crate::{
-    create::CreateError,
-    profile::{ConflictStyle, Profile},
-};
+use crate::create::CreateError;
+use crate::profile::{ConflictStyle, Profile};
 
 /// What a plugin sets, worded as the version does in a conflict.
 #[derive(Clone, Debug, PartialEq, Eq)]

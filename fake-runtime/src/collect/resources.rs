@@ -5,7 +5,8 @@
 
 use nri_proto::api::{Field, LinuxCpu, LinuxMemory, LinuxResources};
 
-use super::{Merge, owners::Claims};
+use super::Merge;
+use super::owners::Claims;
 use crate::create::CreateError;
 
 impl Merge<'_> {

@@ -1,9 +1,7 @@
 //! A device node of the host.
 
-use std::{
-    fs,
-    os::unix::fs::{FileTypeExt, MetadataExt},
-};
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
 use serde::Deserialize;
 

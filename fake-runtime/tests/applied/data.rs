@@ -1,10 +1,8 @@
 //! Reads the recordings of the workspace's `tests/`.
 
-use std::{
-    fs,
-    io::{BufRead, BufReader},
-    path::PathBuf,
-};
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
 
 use fake_runtime::host::Host;
 use flate2::read::GzDecoder;

@@ -8,4 +8,5 @@
 mod data;
 mod live;
 mod parts_of_specs;
+mod versions;
 mod whole_specs;

@@ -1,11 +1,9 @@
 //! Hand-picked adjustments: what real containerd made of them, in part of the OCI spec, and what a started
 //! container's environment then was.
 
-use fake_runtime::{
-    create::{Answer, Outcome, create},
-    oci::Spec,
-    profile::Profile,
-};
+use fake_runtime::create::{Answer, Outcome, create};
+use fake_runtime::oci::Spec;
+use fake_runtime::profile::Profile;
 use serde_json::{Map, Value, json};
 
 use crate::data;

@@ -1,6 +1,7 @@
 //! What real containerd made of adjustments, in full: the OCI spec before and after, or the error.
 
-use fake_runtime::{applied, oci::Spec};
+use fake_runtime::applied;
+use fake_runtime::oci::Spec;
 use serde_json::Value;
 
 use crate::data;
