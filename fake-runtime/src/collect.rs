@@ -11,65 +11,14 @@ mod linux;
 mod owners;
 mod resources;
 
-use indexmap::IndexMap;
-use nri_proto::api::{
-    Container, ContainerAdjustment, CreateContainerRequest, FieldOwners, Hooks, KeyValue,
-    LinuxDevice, LinuxIoPriority, LinuxMemoryPolicy, LinuxNamespace, LinuxNetDevice, LinuxRdt,
-    LinuxResources, LinuxScheduler, LinuxSeccomp, Mount, PosixRlimit,
-};
+use nri_proto::api::{Container, ContainerAdjustment, CreateContainerRequest, FieldOwners};
 use owners::{Claims, Owners};
 
+pub use combined::Combined;
 pub use owners::Subject;
 
 use crate::create::{Answer, CreateError};
 use crate::profile::Profile;
-
-/// The combined adjustment: what [`apply`](crate::apply::apply) does to the spec, once.
-///
-/// It has an adjustment's fields, and differs in that its maps keep the order in which plugins filled
-/// them. A key with a removal mark and the same key without may both be in one of them, and then the
-/// order decides. (containerd uses Go maps there, whose order is random.)
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Combined {
-    /// To set, or with a mark to remove.
-    pub annotations: IndexMap<String, String>,
-    /// To set, or with a mark to remove.
-    pub mounts: Vec<Mount>,
-    /// To set.
-    pub env: Vec<KeyValue>,
-    /// To replace the command line with, unless empty.
-    pub args: Vec<String>,
-    /// To append.
-    pub hooks: Hooks,
-    /// To set.
-    pub devices: Vec<LinuxDevice>,
-    /// To set; device rules to append.
-    pub resources: LinuxResources,
-    /// To set, unless empty.
-    pub cgroups_path: String,
-    /// To set.
-    pub oom_score_adj: Option<i64>,
-    /// To set; class NONE removes.
-    pub io_priority: Option<LinuxIoPriority>,
-    /// To replace the profile with.
-    pub seccomp_policy: Option<LinuxSeccomp>,
-    /// To set, or with a mark to remove.
-    pub namespaces: Vec<LinuxNamespace>,
-    /// To set, or with a mark to remove.
-    pub sysctl: IndexMap<String, String>,
-    /// To set, or with a mark to remove.
-    pub net_devices: IndexMap<String, LinuxNetDevice>,
-    /// To set; policy NONE removes.
-    pub scheduler: Option<LinuxScheduler>,
-    /// To set field by field, or to remove whole.
-    pub rdt: LinuxRdt,
-    /// To set.
-    pub memory_policy: Option<LinuxMemoryPolicy>,
-    /// To append.
-    pub rlimits: Vec<PosixRlimit>,
-    /// To resolve and inject, in this order.
-    pub cdi_devices: Vec<String>,
-}
 
 /// One request on its way through the plugins.
 #[derive(Debug)]

@@ -126,4 +126,18 @@ mod tests {
         assert_eq!(host().propagation("tmpfs"), None);
         assert_eq!(host().propagation(""), None);
     }
+
+    #[test]
+    fn a_cdi_device_is_looked_up_on_this_machine() {
+        let dir = tempfile::tempdir().unwrap();
+        let spec = r#"{"kind": "x.example/y", "devices": [{"name": "z", "containerEdits": {"deviceNodes": [
+            {"path": "/dev/mock0", "hostPath": "/dev/null"}, {"path": "/no/such/device"}]}}]}"#;
+        std::fs::write(dir.path().join("x.json"), spec).unwrap();
+        let host = Host::with_cdi_dirs(&[dir.path().to_owned()]);
+        assert_eq!(host.nodes.keys().collect::<Vec<_>>(), ["/dev/null"]);
+        assert_eq!(
+            (host.nodes["/dev/null"].major, host.nodes["/dev/null"].minor),
+            (1, 3)
+        );
+    }
 }

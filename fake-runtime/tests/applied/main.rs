@@ -8,5 +8,6 @@
 mod data;
 mod live;
 mod parts_of_specs;
+mod profiles;
 mod versions;
 mod whole_specs;
