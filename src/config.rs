@@ -5,6 +5,8 @@ mod error;
 mod health_addr;
 mod registration;
 mod staging_gate;
+#[cfg(test)]
+mod tests;
 mod values;
 
 use std::collections::BTreeSet;

@@ -21,6 +21,8 @@ mod request;
 mod runtime;
 mod staged;
 mod surfaces;
+#[cfg(test)]
+mod tests;
 mod warning;
 
 pub use adjustment::{Adjustment, DeviceNode, Mount};
@@ -116,7 +118,8 @@ fn inject(
         }
         adjustment.mounts = mounts::overlay(config);
 
-        let topology = staged.node(&config.topology_host_path).is_ok();
+        let placed = surfaces.gpu.is_some() && config.node_name.is_some();
+        let topology = placed && staged.node(&config.topology_host_path).is_ok();
         let environment = environment::overlay(config, surfaces, topology, &container.env);
         adjustment.env = environment.changed;
         if !environment.repeated.is_empty() {

@@ -1,8 +1,15 @@
 //! What the user typed: the command line, and under it the environment. Nothing is checked or derived here.
 
+#![expect(
+    rustdoc::invalid_html_tags,
+    reason = "the fields' comments are the help text, where a flag's value is <flag-name>"
+)]
+
 pub(crate) mod boolean;
 mod command_line;
 mod error;
+#[cfg(test)]
+mod tests;
 
 use clap::Parser;
 

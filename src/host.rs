@@ -1,6 +1,8 @@
 //! The real view of what is staged: this host's file system and kernel.
 
 mod proc_devices;
+#[cfg(test)]
+mod tests;
 
 use std::fs;
 use std::io;
@@ -51,6 +53,14 @@ impl Host {
     }
 }
 
+/// The numbers of a character device, of which Linux packs 32 bits each into the 64 of `dev_t`.
+fn numbers(dev: u64) -> NodeKind {
+    NodeKind::CharDevice {
+        major: rustix::fs::major(dev),
+        minor: rustix::fs::minor(dev),
+    }
+}
+
 impl Default for Host {
     fn default() -> Self {
         Self::new()
@@ -74,10 +84,7 @@ impl Staged for Host {
         let metadata = fs::metadata(path)?;
         let kind = metadata.file_type();
         let kind = if kind.is_char_device() {
-            NodeKind::CharDevice {
-                major: rustix::fs::major(metadata.rdev()),
-                minor: rustix::fs::minor(metadata.rdev()),
-            }
+            numbers(metadata.rdev())
         } else if kind.is_dir() {
             NodeKind::Directory
         } else if kind.is_file() {

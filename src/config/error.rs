@@ -44,7 +44,7 @@ pub enum Cause {
     #[error("not a boolean, use true or false")]
     NotBoolean,
     /// A path that does not start at `/`.
-    #[error("not an absolute path; the runtime would look for it elsewhere")]
+    #[error("not an absolute path, start it with /; the runtime would look for it elsewhere")]
     Relative,
     /// No `host:port`.
     #[error("not an address, use host:port or :port with a port up to 65535")]
@@ -70,7 +70,9 @@ pub enum Cause {
         fault: &'static str,
     },
     /// The lock would be mounted into every container.
-    #[error("inside the overlay {overlay}, so that every container could hold the lock")]
+    #[error(
+        "inside the overlay {overlay}, so that every container could hold the lock; put it elsewhere"
+    )]
     LockInOverlay {
         /// The overlay on the host.
         overlay: AbsolutePath,

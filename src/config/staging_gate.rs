@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(gate.lock_path.as_str(), "/var/lib/lock");
         assert_eq!(
             resolve("http://agent", "run/lock").unwrap_err(),
-            r#"invalid --staging-lock-path "run/lock": not an absolute path; the runtime would look for it elsewhere"#
+            r#"invalid --staging-lock-path "run/lock": not an absolute path, start it with /; the runtime would look for it elsewhere"#
         );
         for path in [
             "/var/lib/nvml-mock",
@@ -208,7 +208,7 @@ mod tests {
                 resolve("http://agent", path).unwrap_err(),
                 format!(
                     "invalid --staging-lock-path {path:?}: inside the overlay /var/lib/nvml-mock, \
-                     so that every container could hold the lock"
+                     so that every container could hold the lock; put it elsewhere"
                 )
             );
         }

@@ -14,7 +14,7 @@ pub(super) struct Environment {
     pub(super) repeated: Vec<String>,
 }
 
-/// The environment that goes with the overlay. `topology` is whether its document is staged.
+/// The environment that goes with the overlay. `topology` is whether its document is staged for this node.
 pub(super) fn overlay(
     config: &Config,
     surfaces: Surfaces,

@@ -29,10 +29,9 @@ impl Flags {
         args: impl IntoIterator<Item = OsString>,
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> Result<Invocation, FlagError> {
-        let mut command = Self::command().mut_args(|arg| arg.hide_env_values(true));
-        command.build();
+        let mut command = described();
         let from_environment = environment(&command, variable)?;
-        let typed = spelled_out(&command, texts(args)?);
+        let typed = spelled_out(&command, texts(args)?)?;
 
         // The variables are read here, as a command line under the typed one, and not by clap: that could
         // neither be given an environment in a test nor tell an empty variable from an empty flag.
@@ -52,6 +51,14 @@ impl Flags {
             },
         }
     }
+}
+
+/// The flags with everything that the help tells of them.
+fn described() -> Command {
+    let mut command = Flags::command().mut_args(|arg| arg.hide_env_values(true));
+    command.build();
+    // There is no shorter help that this one could point to.
+    command.mut_arg("help", |help| help.long_help("Print this help"))
 }
 
 fn flags(environment: &ArgMatches, typed: &ArgMatches) -> Result<Flags, clap::Error> {
@@ -95,13 +102,16 @@ fn texts(args: impl IntoIterator<Item = OsString>) -> Result<Vec<String>, FlagEr
 
 /// Spells every flag as `--name` or `--name=value`, as the parser expects them: `-name` gets its second dash,
 /// and a value of its own argument is joined to its flag, whatever it starts with.
-fn spelled_out(command: &Command, args: Vec<String>) -> Vec<String> {
+fn spelled_out(command: &Command, args: Vec<String>) -> Result<Vec<String>, FlagError> {
     let mut spelled = Vec::new();
     let mut args = args.into_iter();
     while let Some(arg) = args.next() {
         if arg == "--" {
-            spelled.push(arg);
-            break;
+            // Only arguments that are no flags can follow.
+            return match args.next() {
+                None => Ok(spelled),
+                Some(argument) => Err(FlagError::Unexpected { argument }),
+            };
         }
         let one_dash = arg.len() > 2 && arg.starts_with('-') && !arg.starts_with("--");
         let flag = if one_dash { format!("-{arg}") } else { arg };
@@ -110,8 +120,7 @@ fn spelled_out(command: &Command, args: Vec<String>) -> Vec<String> {
             None => spelled.push(flag),
         }
     }
-    spelled.extend(args);
-    spelled
+    Ok(spelled)
 }
 
 /// Whether `arg` is a flag whose value is the argument after it.

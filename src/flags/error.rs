@@ -6,7 +6,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FlagError {
     /// There is no such flag.
-    #[error("unknown flag {flag}{}", hint(.similar.as_deref()))]
+    #[error("unknown flag {flag:?}, {}", hint(.similar.as_deref()))]
     Unknown {
         /// The flag, with its dashes.
         flag: String,
@@ -40,7 +40,10 @@ pub enum FlagError {
 }
 
 fn hint(similar: Option<&str>) -> String {
-    similar.map_or_else(String::new, |flag| format!(", did you mean {flag}?"))
+    similar.map_or_else(
+        || "see --help".to_owned(),
+        |flag| format!("did you mean {flag}?"),
+    )
 }
 
 impl From<clap::Error> for FlagError {
@@ -51,12 +54,14 @@ impl From<clap::Error> for FlagError {
         };
         let argument = text(ContextKind::InvalidArg).unwrap_or_default();
         match error.kind() {
-            ErrorKind::UnknownArgument if argument.starts_with("--") => Self::Unknown {
-                flag: argument,
-                similar: text(ContextKind::SuggestedArg),
-            },
+            ErrorKind::UnknownArgument if argument.len() > 1 && argument.starts_with('-') => {
+                Self::Unknown {
+                    flag: argument,
+                    similar: text(ContextKind::SuggestedArg),
+                }
+            }
             ErrorKind::UnknownArgument => Self::Unexpected { argument },
-            ErrorKind::InvalidValue | ErrorKind::WrongNumberOfValues => Self::MissingValue {
+            ErrorKind::InvalidValue => Self::MissingValue {
                 flag: argument.split(' ').next().unwrap_or_default().to_owned(),
             },
             _ => Self::Other {

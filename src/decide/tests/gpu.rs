@@ -1,0 +1,219 @@
+//! GPU devices for the management opt-in.
+
+use super::*;
+
+const DEV: &str = "/var/lib/nvml-mock/driver/dev";
+const SPEC: &str = "/var/run/cdi/nvml-mock-nri.yaml";
+const CDI: [&str; 1] = ["--device-injection-mode=cdi"];
+
+fn management(args: &[&str], tree: &Tree) -> Decision {
+    decide(args, tree, &pod(&[DEVICES]), &container(&[]))
+}
+
+fn paths(adjustment: &Adjustment) -> Vec<&str> {
+    adjustment
+        .devices
+        .iter()
+        .map(|device| device.path.as_str())
+        .collect()
+}
+
+/// An overlay without anything in its device directory.
+fn overlay() -> Tree {
+    Tree::default()
+        .directory("/var/lib/nvml-mock/driver/config")
+        .directory(DEV)
+}
+
+#[test]
+fn every_node_whose_name_starts_with_nvidia_is_handed_out_in_byte_order() {
+    let tree = [
+        "nvidia10",
+        "nvidia2",
+        "nvidiactl",
+        "nvidia-uvm",
+        "nvidia0",
+        "null",
+        "Nvidia3",
+    ]
+    .into_iter()
+    .fold(overlay(), |tree, name| {
+        tree.char_device(&format!("{DEV}/{name}"), 195, 0)
+    })
+    .char_device(&format!("{DEV}/nvidia-caps/nvidia-cap1"), 236, 1);
+    let decision = management(&[], &tree);
+    assert_eq!(decision.warnings, []);
+    assert_eq!(
+        paths(&adjustment(decision)),
+        [
+            "/dev/nvidia-uvm",
+            "/dev/nvidia0",
+            "/dev/nvidia10",
+            "/dev/nvidia2",
+            "/dev/nvidiactl"
+        ]
+    );
+}
+
+#[test]
+fn a_node_keeps_its_numbers_mode_and_owners() {
+    let tree = overlay().char_device(&format!("{DEV}/nvidia0"), u32::MAX, 0x000f_ffff);
+    assert_eq!(
+        adjustment(management(&[], &tree)).devices,
+        [DeviceNode {
+            path: "/dev/nvidia0".to_owned(),
+            major: u32::MAX,
+            minor: 0x000f_ffff,
+            file_mode: 0o666,
+            uid: 1,
+            gid: 2,
+        }]
+    );
+}
+
+#[test]
+fn the_device_directory_follows_the_overlay_unless_it_is_given() {
+    let tree = Tree::default()
+        .char_device("/ov/driver/dev/nvidia7", 195, 7)
+        .char_device("/dev2/nvidia8", 195, 8);
+    let args = ["--overlay-host-path=/ov", "--device-host-path=/dev2"];
+    assert_eq!(
+        paths(&adjustment(management(&args[..1], &tree))),
+        ["/dev/nvidia7"]
+    );
+    assert_eq!(
+        paths(&adjustment(management(&args, &tree))),
+        ["/dev/nvidia8"]
+    );
+}
+
+#[test]
+fn a_directory_that_offers_no_gpu_is_warned_of_and_the_rest_goes_on() {
+    let bare = Tree::default().directory("/var/lib/nvml-mock/driver/config");
+    for (tree, cause) in [
+        (bare.clone(), "entity not found"),
+        (bare.clone().file(DEV), "not a directory"),
+        (overlay(), "nothing there is named nvidia*"),
+        (
+            overlay().directory(&format!("{DEV}/nvidia0")),
+            "nothing there is named nvidia*",
+        ),
+    ] {
+        let decision = management(&[], &tree);
+        let (path, cause) = (DEV.to_owned(), cause.to_owned());
+        assert_eq!(decision.warnings, [Warning::NoGpuDevices { path, cause }]);
+        let adjustment = adjustment(decision);
+        assert_eq!((adjustment.mounts.len(), adjustment.devices.len()), (2, 0));
+    }
+}
+
+#[test]
+fn what_is_no_character_device_is_skipped_and_the_others_stay() {
+    let character = NodeKind::CharDevice {
+        major: 195,
+        minor: 9,
+    };
+    let tree = overlay()
+        .char_device(&format!("{DEV}/nvidia0"), 195, 0)
+        .file(&format!("{DEV}/nvidia1"))
+        .other(&format!("{DEV}/nvidia2"))
+        .link(&format!("{DEV}/nvidia3"), NodeKind::Directory)
+        .dangling(&format!("{DEV}/nvidia4"))
+        .link(&format!("{DEV}/nvidia5"), character);
+    let decision = management(&[], &tree);
+    let names = |names: &[&str]| names.iter().map(|name| format!("/dev/{name}")).collect();
+    assert_eq!(
+        decision.warnings,
+        [
+            Warning::DevicesSkipped {
+                reason: SkipReason::NotFound,
+                devices: names(&["nvidia4"]),
+            },
+            Warning::DevicesSkipped {
+                reason: SkipReason::NotCharDevice,
+                devices: names(&["nvidia1", "nvidia2", "nvidia3"]),
+            },
+        ]
+    );
+    assert_eq!(
+        paths(&adjustment(decision)),
+        ["/dev/nvidia0", "/dev/nvidia5"]
+    );
+}
+
+#[test]
+fn an_allocation_is_never_widened() {
+    let tree = Tree::staged().file(SPEC);
+    for args in [&[][..], &CDI] {
+        let decision = decide(args, &tree, &pod(&[DEVICES]), &allocated());
+        assert_eq!(decision.warnings, []);
+        let adjustment = adjustment(decision);
+        assert_eq!(
+            (adjustment.devices, adjustment.cdi_devices),
+            (vec![], vec![])
+        );
+        assert_eq!(adjustment.mounts.len(), 2);
+    }
+}
+
+#[test]
+fn in_cdi_mode_a_staged_specification_brings_one_name_and_no_node() {
+    let adjustment = adjustment(management(&CDI, &Tree::staged().file(SPEC)));
+    assert_eq!(adjustment.cdi_devices, ["nvml-mock.nvidia.com/gpu=all"]);
+    assert_eq!(adjustment.devices, []);
+}
+
+#[test]
+fn in_cdi_mode_without_a_specification_nodes_are_handed_out_and_warned_of() {
+    let decision = management(&CDI, &Tree::staged());
+    let (path, cause) = (SPEC.to_owned(), "entity not found".to_owned());
+    assert_eq!(decision.warnings, [Warning::NoCdiSpec { path, cause }]);
+    let adjustment = adjustment(decision);
+    assert_eq!(paths(&adjustment), ["/dev/nvidia0"]);
+    assert_eq!(adjustment.cdi_devices, [] as [&str; 0]);
+}
+
+#[test]
+fn a_runtime_that_drops_cdi_devices_gets_nodes_without_a_word_for_each_container() {
+    let (config, pod, tree) = (config(&CDI), pod(&[DEVICES]), Tree::staged().file(SPEC));
+    let selection = select(&config, Some(&pod), None);
+    let decision = adjust(
+        &config,
+        &selection,
+        None,
+        &tree,
+        Runtime {
+            delivers_cdi: false,
+        },
+    );
+    assert_eq!(decision.warnings, []);
+    assert_eq!(paths(&adjustment(decision)), ["/dev/nvidia0"]);
+}
+
+#[test]
+fn a_node_of_a_real_nvidia_driver_is_held_back() {
+    let channel = "/dev/nvidia-caps-imex-channels/channel0";
+    let tree = Tree::staged()
+        .char_device(&format!("{DEV}/nvidia-uvm"), 510, 0)
+        .driver(195, "vfio")
+        .driver(195, "nvidia-frontend")
+        .driver(234, "nvidia-caps-imex-channels")
+        .driver(510, "my-nvidia");
+    let decision = decide(&[], &tree, &pod(&[DEVICES, IMEX]), &container(&[]));
+    assert_eq!(
+        decision.warnings,
+        [Warning::DevicesSkipped {
+            reason: SkipReason::RealDriver,
+            devices: vec!["/dev/nvidia0".to_owned(), channel.to_owned()],
+        }]
+    );
+    assert_eq!(paths(&adjustment(decision)), ["/dev/nvidia-uvm"]);
+
+    let unguarded = ["--feature-gates=RealDriverGuard=false"];
+    let decision = decide(&unguarded, &tree, &pod(&[DEVICES, IMEX]), &container(&[]));
+    assert_eq!(decision.warnings, []);
+    assert_eq!(
+        paths(&adjustment(decision)),
+        ["/dev/nvidia-uvm", "/dev/nvidia0", channel]
+    );
+}
