@@ -43,9 +43,9 @@ pub(super) fn candidates(
 
 /// Looks candidates up, and keeps those that are character devices.
 pub(super) struct Lookup<'a, S> {
-    pub(super) staged: &'a S,
+    staged: &'a S,
     /// Whether nodes of a real NVIDIA driver are held back.
-    pub(super) real_driver_guard: bool,
+    real_driver_guard: bool,
     /// The paths that were not handed out.
     skipped: BTreeMap<SkipReason, Vec<String>>,
 }
@@ -79,7 +79,10 @@ impl<'a, S: Staged> Lookup<'a, S> {
     }
 
     fn numbers(&self, source: &AbsolutePath) -> Result<(Node, u32, u32), SkipReason> {
-        let node = self.staged.node(source).map_err(|_| SkipReason::NotFound)?;
+        let node = self
+            .staged
+            .node(source)
+            .map_err(|_| SkipReason::Unresolved)?;
         let NodeKind::CharDevice { major, minor } = node.kind else {
             return Err(SkipReason::NotCharDevice);
         };

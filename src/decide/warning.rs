@@ -66,7 +66,7 @@ pub enum Warning {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SkipReason {
     /// It cannot be looked up: gone, a link to nowhere, or not readable.
-    NotFound,
+    Unresolved,
     /// It is no character device.
     NotCharDevice,
     /// Its number belongs to a real NVIDIA driver of this kernel.
@@ -77,7 +77,7 @@ impl SkipReason {
     /// The reason as it stands in logs and metrics.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::NotFound => "not found",
+            Self::Unresolved => "cannot be looked up",
             Self::NotCharDevice => "not a character device",
             Self::RealDriver => "real NVIDIA driver",
         }

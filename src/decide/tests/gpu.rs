@@ -126,7 +126,7 @@ fn what_is_no_character_device_is_skipped_and_the_others_stay() {
         decision.warnings,
         [
             Warning::DevicesSkipped {
-                reason: SkipReason::NotFound,
+                reason: SkipReason::Unresolved,
                 devices: names(&["nvidia4"]),
             },
             Warning::DevicesSkipped {

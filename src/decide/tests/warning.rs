@@ -67,8 +67,8 @@ fn a_warning_says_what_is_missing_where_and_what_comes_of_it() {
 fn each_reason_to_skip_a_device_has_its_own_words() {
     for (reason, expected) in [
         (
-            SkipReason::NotFound,
-            "devices skipped, not found: /dev/nvidia0",
+            SkipReason::Unresolved,
+            "devices skipped, cannot be looked up: /dev/nvidia0",
         ),
         (
             SkipReason::NotCharDevice,
