@@ -3,11 +3,13 @@
 pub mod applied;
 pub mod apply;
 pub mod cdi;
+pub mod changes;
 pub mod collect;
 pub mod create;
 pub mod host;
 pub mod jsonl;
 pub mod oci;
+pub mod pod;
 pub mod process;
 pub mod profile;
 pub mod runtime;

@@ -81,6 +81,8 @@ pub struct Requests {
     pub rlimits: bool,
     /// `container.image`.
     pub image: bool,
+    /// The pod's annotation `io.kubernetes.cri.podsandbox.image-name`.
+    pub sandbox_image_annotation: bool,
     /// The pod's label `oci_runtime_type`.
     pub runtime_type_label: bool,
     /// In Synchronize: `created_at`, `started_at` and the like.

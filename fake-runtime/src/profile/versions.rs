@@ -30,6 +30,7 @@ const V1_7: Profile = Profile {
         user: false,
         rlimits: false,
         image: false,
+        sandbox_image_annotation: false,
         runtime_type_label: false,
         container_times: false,
     },
@@ -70,6 +71,10 @@ pub(super) const V2_1: Profile = Profile {
     configure: Configure {
         timeouts: true,
         ..V1_7.configure
+    },
+    requests: Requests {
+        sandbox_image_annotation: true,
+        ..V1_7.requests
     },
     adjust: Adjust {
         cdi_devices: true,
