@@ -6,206 +6,120 @@
 use nri_proto::api::{Field, LinuxCpu, LinuxMemory, LinuxResources};
 
 use super::Merge;
-use super::owners::Claims;
 use crate::create::CreateError;
 
 impl Merge<'_> {
     pub(super) fn resources(&mut self, theirs: &LinuxResources) -> Result<(), CreateError> {
         let honoured = self.claims.profile.adjust;
-        let linux = self.container.linux.get_or_insert_default();
-        let seen = linux.resources.get_or_insert_default();
-        let combined = &mut self.combined.resources;
-        let claims = &mut self.claims;
+        let theirs = &LinuxResources {
+            devices: if honoured.device_rules {
+                theirs.devices.clone()
+            } else {
+                Vec::new()
+            },
+            pids: theirs.pids.filter(|_| honoured.pids),
+            ..theirs.clone()
+        };
+        self.claim_resources(theirs)?;
+        add(&mut self.combined.resources, theirs);
+        let seen = self.container.linux.get_or_insert_default();
+        add(seen.resources.get_or_insert_default(), theirs);
+        Ok(())
+    }
 
-        if let Some(theirs) = theirs
-            .memory
-            .filter(|memory| *memory != LinuxMemory::default())
-        {
-            let combined = combined.memory.get_or_insert_default();
-            memory(
-                claims,
-                &theirs,
-                [combined, seen.memory.get_or_insert_default()],
-            )?;
-        }
-        if let Some(theirs) = theirs
-            .cpu
-            .as_ref()
-            .filter(|cpu| **cpu != LinuxCpu::default())
-        {
-            let combined = combined.cpu.get_or_insert_default();
-            cpu(claims, theirs, [combined, seen.cpu.get_or_insert_default()])?;
+    /// In containerd's order, which decides what a conflict is about. Device rules have no owner.
+    fn claim_resources(&mut self, theirs: &LinuxResources) -> Result<(), CreateError> {
+        let claims = &mut self.claims;
+        let memory = theirs.memory.unwrap_or_default();
+        let cpu = theirs.cpu.clone().unwrap_or_default();
+        for (field, set) in [
+            (Field::MemLimit, memory.limit.is_some()),
+            (Field::MemReservation, memory.reservation.is_some()),
+            (Field::MemSwapLimit, memory.swap.is_some()),
+            (Field::MemKernelLimit, memory.kernel.is_some()),
+            (Field::MemTcpLimit, memory.kernel_tcp.is_some()),
+            (Field::MemSwappiness, memory.swappiness.is_some()),
+            (
+                Field::MemDisableOomKiller,
+                memory.disable_oom_killer.is_some(),
+            ),
+            (Field::MemUseHierarchy, memory.use_hierarchy.is_some()),
+            (Field::CpuShares, cpu.shares.is_some()),
+            (Field::CpuQuota, cpu.quota.is_some()),
+            (Field::CpuPeriod, cpu.period.is_some()),
+            (Field::CpuRealtimeRuntime, cpu.realtime_runtime.is_some()),
+            (Field::CpuRealtimePeriod, cpu.realtime_period.is_some()),
+            (Field::CpuSetCpUs, !cpu.cpus.is_empty()),
+            (Field::CpuSetMems, !cpu.mems.is_empty()),
+        ] {
+            if set {
+                claims.take(field)?;
+            }
         }
         for limit in &theirs.hugepage_limits {
             claims.take_key(Field::HugepageLimits, &limit.page_size)?;
-            combined.hugepage_limits.push(limit.clone());
-            seen.hugepage_limits.push(limit.clone());
         }
-        if honoured.device_rules {
-            combined.devices.extend_from_slice(&theirs.devices);
-            seen.devices.extend_from_slice(&theirs.devices);
-        }
-        for (key, value) in &theirs.unified {
+        for key in theirs.unified.keys() {
             claims.take_key(Field::CgroupsUnified, key)?;
-            combined.unified.insert(key.clone(), value.clone());
-            seen.unified.insert(key.clone(), value.clone());
         }
-        set(
-            claims,
-            Field::BlockioClass,
-            &theirs.blockio_class,
-            [&mut combined.blockio_class, &mut seen.blockio_class],
-        )?;
-        set(
-            claims,
-            Field::RdtClass,
-            &theirs.rdt_class,
-            [&mut combined.rdt_class, &mut seen.rdt_class],
-        )?;
-        if honoured.pids {
-            set(
-                claims,
-                Field::PidsLimit,
-                &theirs.pids,
-                [&mut combined.pids, &mut seen.pids],
-            )?;
+        for (field, set) in [
+            (Field::BlockioClass, theirs.blockio_class.is_some()),
+            (Field::RdtClass, theirs.rdt_class.is_some()),
+            (Field::PidsLimit, theirs.pids.is_some()),
+        ] {
+            if set {
+                claims.take(field)?;
+            }
         }
         Ok(())
     }
 }
 
-fn memory(
-    claims: &mut Claims<'_>,
-    theirs: &LinuxMemory,
-    [a, b]: [&mut LinuxMemory; 2],
-) -> Result<(), CreateError> {
-    set(
-        claims,
-        Field::MemLimit,
-        &theirs.limit,
-        [&mut a.limit, &mut b.limit],
-    )?;
-    set(
-        claims,
-        Field::MemReservation,
-        &theirs.reservation,
-        [&mut a.reservation, &mut b.reservation],
-    )?;
-    set(
-        claims,
-        Field::MemSwapLimit,
-        &theirs.swap,
-        [&mut a.swap, &mut b.swap],
-    )?;
-    set(
-        claims,
-        Field::MemKernelLimit,
-        &theirs.kernel,
-        [&mut a.kernel, &mut b.kernel],
-    )?;
-    set(
-        claims,
-        Field::MemTcpLimit,
-        &theirs.kernel_tcp,
-        [&mut a.kernel_tcp, &mut b.kernel_tcp],
-    )?;
-    set(
-        claims,
-        Field::MemSwappiness,
-        &theirs.swappiness,
-        [&mut a.swappiness, &mut b.swappiness],
-    )?;
-    set(
-        claims,
-        Field::MemDisableOomKiller,
-        &theirs.disable_oom_killer,
-        [&mut a.disable_oom_killer, &mut b.disable_oom_killer],
-    )?;
-    set(
-        claims,
-        Field::MemUseHierarchy,
-        &theirs.use_hierarchy,
-        [&mut a.use_hierarchy, &mut b.use_hierarchy],
-    )
-}
-
-fn cpu(
-    claims: &mut Claims<'_>,
-    theirs: &LinuxCpu,
-    [a, b]: [&mut LinuxCpu; 2],
-) -> Result<(), CreateError> {
-    set(
-        claims,
-        Field::CpuShares,
-        &theirs.shares,
-        [&mut a.shares, &mut b.shares],
-    )?;
-    set(
-        claims,
-        Field::CpuQuota,
-        &theirs.quota,
-        [&mut a.quota, &mut b.quota],
-    )?;
-    set(
-        claims,
-        Field::CpuPeriod,
-        &theirs.period,
-        [&mut a.period, &mut b.period],
-    )?;
-    set(
-        claims,
-        Field::CpuRealtimeRuntime,
-        &theirs.realtime_runtime,
-        [&mut a.realtime_runtime, &mut b.realtime_runtime],
-    )?;
-    set(
-        claims,
-        Field::CpuRealtimePeriod,
-        &theirs.realtime_period,
-        [&mut a.realtime_period, &mut b.realtime_period],
-    )?;
-    pin(
-        claims,
-        Field::CpuSetCpUs,
-        &theirs.cpus,
-        [&mut a.cpus, &mut b.cpus],
-    )?;
-    pin(
-        claims,
-        Field::CpuSetMems,
-        &theirs.mems,
-        [&mut a.mems, &mut b.mems],
-    )
-}
-
-/// Sets a field that is present in both, the combined adjustment and what the next plugin sees.
-fn set<T: Clone>(
-    claims: &mut Claims<'_>,
-    field: Field,
-    theirs: &Option<T>,
-    both: [&mut Option<T>; 2],
-) -> Result<(), CreateError> {
-    if theirs.is_some() {
-        claims.take(field)?;
-        for to in both {
-            to.clone_from(theirs);
-        }
+/// Adds what is set, be it to the combined adjustment or to what the next plugin sees.
+fn add(to: &mut LinuxResources, theirs: &LinuxResources) {
+    if let Some(theirs) = theirs.memory
+        && theirs != LinuxMemory::default()
+    {
+        let to = to.memory.get_or_insert_default();
+        *to = LinuxMemory {
+            limit: theirs.limit.or(to.limit),
+            reservation: theirs.reservation.or(to.reservation),
+            swap: theirs.swap.or(to.swap),
+            kernel: theirs.kernel.or(to.kernel),
+            kernel_tcp: theirs.kernel_tcp.or(to.kernel_tcp),
+            swappiness: theirs.swappiness.or(to.swappiness),
+            disable_oom_killer: theirs.disable_oom_killer.or(to.disable_oom_killer),
+            use_hierarchy: theirs.use_hierarchy.or(to.use_hierarchy),
+        };
     }
-    Ok(())
+    if let Some(theirs) = &theirs.cpu
+        && *theirs != LinuxCpu::default()
+    {
+        let to = to.cpu.get_or_insert_default();
+        *to = LinuxCpu {
+            shares: theirs.shares.or(to.shares),
+            quota: theirs.quota.or(to.quota),
+            period: theirs.period.or(to.period),
+            realtime_runtime: theirs.realtime_runtime.or(to.realtime_runtime),
+            realtime_period: theirs.realtime_period.or(to.realtime_period),
+            cpus: unless_empty(&theirs.cpus, &to.cpus),
+            mems: unless_empty(&theirs.mems, &to.mems),
+        };
+    }
+    to.hugepage_limits
+        .extend_from_slice(&theirs.hugepage_limits);
+    to.devices.extend_from_slice(&theirs.devices);
+    to.unified.extend(theirs.unified.clone());
+    if theirs.blockio_class.is_some() {
+        to.blockio_class.clone_from(&theirs.blockio_class);
+    }
+    if theirs.rdt_class.is_some() {
+        to.rdt_class.clone_from(&theirs.rdt_class);
+    }
+    to.pids = theirs.pids.or(to.pids);
 }
 
-/// The same for a text, of which the empty one says nothing.
-fn pin(
-    claims: &mut Claims<'_>,
-    field: Field,
-    theirs: &str,
-    both: [&mut String; 2],
-) -> Result<(), CreateError> {
-    if !theirs.is_empty() {
-        claims.take(field)?;
-        for to in both {
-            theirs.clone_into(to);
-        }
-    }
-    Ok(())
+fn unless_empty(theirs: &str, before: &str) -> String {
+    let text = if theirs.is_empty() { before } else { theirs };
+    text.to_owned()
 }
