@@ -1,0 +1,208 @@
+//! The manifests in `deploy/`: each rule that a node relies on.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a manifest that cannot be read fails every test of it"
+)]
+
+use std::fs;
+use std::path::Path;
+
+use clap::Parser as _;
+use nri_plugin::config::Config;
+use nri_plugin::flags::Flags;
+use serde_json::{Value, json};
+
+const MANIFESTS: [&str; 2] = ["base/daemonset.yaml", "sidecar/sidecar.yaml"];
+
+fn yaml(path: &str) -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("deploy")
+        .join(path);
+    let text = fs::read_to_string(&path).unwrap();
+    serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The pod of the plugin by itself, and that of the node agent with the plugin as a sidecar.
+fn pods() -> [Value; 2] {
+    MANIFESTS.map(|path| yaml(path)["spec"]["template"]["spec"].take())
+}
+
+fn container(pod: &Value) -> &Value {
+    let containers = pod["containers"].as_array().unwrap();
+    let mut containers = containers.iter();
+    let container = containers.find(|container| container["name"] == "nri-plugin");
+    container.expect("the pod has the plugin's container")
+}
+
+/// What the plugin makes of its command line there.
+fn config(pod: &Value) -> Config {
+    let args = container(pod)["args"].as_array().unwrap().iter();
+    let args = args.map(|arg| arg.as_str().unwrap());
+    let flags = Flags::try_parse_from(args).unwrap();
+    Config::resolve(flags).unwrap()
+}
+
+/// The plugin's mount that holds `path`.
+fn mount(pod: &Value, path: impl AsRef<Path>) -> &Value {
+    let path = path.as_ref();
+    let mounts = container(pod)["volumeMounts"].as_array().unwrap();
+    let holds = |mount: &&Value| path.starts_with(mount["mountPath"].as_str().unwrap());
+    let mount = mounts.iter().find(holds);
+    mount.unwrap_or_else(|| panic!("nothing is mounted at {}", path.display()))
+}
+
+#[test]
+fn it_runs_as_root_without_any_other_right() {
+    for pod in pods() {
+        assert_eq!(
+            container(&pod)["securityContext"],
+            json!({
+                "runAsUser": 0,
+                "runAsGroup": 0,
+                "allowPrivilegeEscalation": false,
+                "readOnlyRootFilesystem": true,
+                "capabilities": { "drop": ["ALL"] },
+                "seccompProfile": { "type": "RuntimeDefault" },
+            })
+        );
+        for right in ["hostNetwork", "hostPID", "hostIPC"] {
+            assert!(pod[right].is_null(), "{right}");
+        }
+    }
+}
+
+#[test]
+fn it_has_no_service_account_token() {
+    let [pod, _] = pods();
+    assert_eq!(pod["automountServiceAccountToken"], false);
+}
+
+#[test]
+fn the_sockets_directory_is_mounted_and_can_be_written_to() {
+    for pod in pods() {
+        let mount = mount(&pod, config(&pod).socket_path);
+        assert!(!mount["mountPath"].as_str().unwrap().ends_with(".sock"));
+        assert!(
+            mount["subPath"].is_null(),
+            "that would be the socket itself"
+        );
+        assert!(mount["readOnly"].is_null());
+    }
+}
+
+#[test]
+fn what_is_staged_is_mounted_where_the_plugin_looks_and_read_only() {
+    for pod in pods() {
+        let config = config(&pod);
+        assert_eq!(mount(&pod, &config.overlay_host_path)["readOnly"], true);
+        assert_eq!(mount(&pod, &config.cdi_spec_host_path)["readOnly"], true);
+        if let Some(gate) = config.staging_gate {
+            assert_eq!(mount(&pod, gate.lock_path)["readOnly"], true);
+        }
+    }
+}
+
+/// The plugin names files to the runtime by the path that it knows them by.
+#[test]
+fn directories_of_the_node_are_mounted_at_their_own_paths() {
+    for pod in pods() {
+        for volume in pod["volumes"].as_array().unwrap() {
+            mount(&pod, volume["hostPath"]["path"].as_str().unwrap());
+        }
+    }
+}
+
+#[test]
+fn a_directory_that_the_node_lacks_is_made() {
+    for pod in pods() {
+        for volume in pod["volumes"].as_array().unwrap() {
+            assert_eq!(volume["hostPath"]["type"], "DirectoryOrCreate", "{volume}");
+        }
+    }
+}
+
+#[test]
+fn the_probes_are_where_the_plugin_serves_them() {
+    for pod in pods() {
+        let container = container(&pod);
+        let live = &container["livenessProbe"]["httpGet"];
+        let ready = &container["readinessProbe"]["httpGet"];
+        assert_eq!(live["path"], "/healthz");
+        assert_eq!(ready["path"], "/readyz");
+        let port = config(&pod).health_addr.unwrap().port;
+        for probe in [live, ready] {
+            assert_eq!(probe["port"], container["ports"][0]["name"]);
+        }
+        assert_eq!(container["ports"][0]["containerPort"], port);
+    }
+}
+
+/// A probe that gives up before the plugin has asked the node agent would fail for the wrong reason.
+#[test]
+fn a_probe_waits_longer_than_the_staging_gate_does() {
+    for pod in pods() {
+        for probe in ["livenessProbe", "readinessProbe"] {
+            assert_eq!(container(&pod)[probe]["timeoutSeconds"], 2);
+        }
+    }
+}
+
+#[test]
+fn the_nodes_name_comes_from_kubernetes() {
+    for pod in pods() {
+        assert_eq!(
+            container(&pod)["env"],
+            json!([{
+                "name": "NODE_NAME",
+                "valueFrom": { "fieldRef": { "fieldPath": "spec.nodeName" } },
+            }])
+        );
+    }
+}
+
+#[test]
+fn it_is_on_every_node_and_stays_there() {
+    let [pod, _] = pods();
+    assert_eq!(pod["priorityClassName"], "system-node-critical");
+    assert_eq!(pod["tolerations"], json!([{ "operator": "Exists" }]));
+}
+
+/// A plugin without enough processor time misses its deadlines, and the containers go without it.
+#[test]
+fn its_memory_is_limited_and_its_processor_time_is_not() {
+    for pod in pods() {
+        let resources = &container(&pod)["resources"];
+        assert_eq!(resources["limits"], json!({ "memory": "64Mi" }));
+        assert_eq!(
+            resources["requests"],
+            json!({ "cpu": "5m", "memory": "8Mi" })
+        );
+    }
+}
+
+#[test]
+fn an_update_starts_the_new_plugin_before_it_ends_the_old_one() {
+    let [base, _] = MANIFESTS.map(yaml);
+    assert_eq!(
+        base["spec"]["updateStrategy"]["rollingUpdate"],
+        json!({ "maxSurge": 1, "maxUnavailable": 0 })
+    );
+}
+
+#[test]
+fn the_base_is_in_a_namespace_that_the_plugin_leaves_alone() {
+    let [pod, _] = pods();
+    let base = yaml("base/kustomization.yaml");
+    let namespace = base["namespace"].as_str().unwrap();
+    assert!(config(&pod).excluded_namespaces.contains(namespace));
+    assert_eq!(base["resources"], json!(["daemonset.yaml"]));
+}
+
+#[test]
+fn the_sidecar_is_a_patch_of_a_daemon_set() {
+    let component = yaml("sidecar/kustomization.yaml");
+    assert_eq!(component["kind"], "Component");
+    assert_eq!(component["patches"][0]["path"], "sidecar.yaml");
+    assert_eq!(component["patches"][0]["target"]["kind"], "DaemonSet");
+}
