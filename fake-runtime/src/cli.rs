@@ -1,5 +1,7 @@
 //! The command line of the `fake-runtime` tool.
 
+mod demo;
+mod show;
 mod stage;
 mod vectors;
 
@@ -34,6 +36,7 @@ const EXIT_STATUS: &str = "Exit status: 0 all well, 1 a difference or a failure,
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Demo(demo::Args),
     Stage(stage::Args),
     Vectors(vectors::Args),
 }
@@ -62,6 +65,7 @@ pub(super) fn main() -> ExitCode {
 impl Command {
     fn run(self, out: &mut dyn Write) -> Result {
         match self {
+            Self::Demo(args) => args.run(out),
             Self::Stage(args) => args.run(out),
             Self::Vectors(args) => args.run(out),
         }

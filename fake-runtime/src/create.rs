@@ -13,6 +13,18 @@ use crate::host::Host;
 use crate::oci::Spec;
 use crate::profile::Profile;
 
+/// The container that a request is about, as `namespace/pod/container`.
+pub fn name_of(request: &CreateContainerRequest) -> String {
+    let pod = request.pod.as_ref();
+    let pod = pod.map_or_else(
+        || "no pod".to_owned(),
+        |pod| format!("{}/{}", pod.namespace, pod.name),
+    );
+    let container = request.container.as_ref();
+    let container = container.map_or("no container", |container| &container.name);
+    format!("{pod}/{container}")
+}
+
 /// What came of a CreateContainer.
 #[derive(Clone, Debug)]
 pub struct Outcome {

@@ -9,6 +9,7 @@ pub mod create;
 pub mod host;
 pub mod jsonl;
 pub mod oci;
+pub mod plugin_log;
 pub mod pod;
 pub mod process;
 pub mod profile;

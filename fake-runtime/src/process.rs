@@ -4,11 +4,14 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+
+use crate::plugin_log::LoggedDecision;
 
 /// A plugin binary cannot be started.
 #[derive(Debug, thiserror::Error)]
@@ -116,6 +119,20 @@ impl PluginProcess {
     /// The next line of its stdout; `None` once that is closed.
     pub async fn next_log_line(&mut self) -> Option<String> {
         self.log.recv().await
+    }
+
+    /// The next decision about a container that its log tells of; `None` where none comes in `within`. Other lines
+    /// are skipped. Plugins that are not nri-plugin, or do not log at level debug, tell nothing.
+    pub async fn next_decision(&mut self, within: Duration) -> Option<LoggedDecision> {
+        let told = async {
+            loop {
+                let line = self.next_log_line().await?;
+                if let Some(decision) = LoggedDecision::read(&line) {
+                    return Some(decision);
+                }
+            }
+        };
+        tokio::time::timeout(within, told).await.ok().flatten()
     }
 
     /// Waits for it to end of its own accord. May be cancelled and called again.

@@ -68,13 +68,9 @@ impl Args {
         // The plugin takes absolute paths only.
         let dir = self.dir.canonicalize().map_err(cannot_make)?;
         overlay.stage(&dir, devices)?;
-        let kind = match devices {
-            Devices::Nodes => "device nodes with NVIDIA's numbers",
-            Devices::Links => "links to /dev/null in place of device nodes",
-        };
         writeln!(
             out,
-            "staged {} with {kind}; the plugin's flags for it:",
+            "staged {} with {devices}; the plugin's flags for it:",
             dir.display()
         )?;
         for flag in Overlay::plugin_flags(&dir) {

@@ -13,7 +13,7 @@ use super::received::Received;
 use super::validation::validate;
 use crate::apply;
 use crate::collect::{Collector, Combined};
-use crate::create::{Answer, CreateError};
+use crate::create::{Answer, CreateError, name_of};
 use crate::oci::Spec;
 
 /// A plugin that was asked, and what came of it.
@@ -129,7 +129,7 @@ async fn ask(hub: &Hub, plugin: &Plugin, request: CreateContainerRequest) -> Ask
     let name = plugin.info.to_string();
     hub.note(Received::CreateContainer {
         plugin: name.clone(),
-        container: container_name(&request),
+        container: name_of(&request),
         answer: answer.clone(),
     });
     Asked {
@@ -138,18 +138,4 @@ async fn ask(hub: &Hub, plugin: &Plugin, request: CreateContainerRequest) -> Ask
         answer,
         latency,
     }
-}
-
-/// `namespace/pod/container`, as far as there are such.
-fn container_name(request: &CreateContainerRequest) -> String {
-    let pod = request.pod.as_ref();
-    let pod = pod.map_or_else(
-        || "no pod".to_owned(),
-        |p| format!("{}/{}", p.namespace, p.name),
-    );
-    let container = request.container.as_ref();
-    format!(
-        "{pod}/{}",
-        container.map_or("no container", |container| &container.name)
-    )
 }

@@ -1,5 +1,6 @@
 //! The mock overlay: the tree that the node agent stages and the plugin hands to containers.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -73,6 +74,15 @@ pub enum Devices {
     Nodes,
     /// Links to `/dev/null`, which is a character device to whoever follows them. Takes no privilege.
     Links,
+}
+
+impl fmt::Display for Devices {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Nodes => "device nodes with NVIDIA's numbers",
+            Self::Links => "links to /dev/null in place of device nodes",
+        })
+    }
 }
 
 impl Devices {

@@ -1,0 +1,70 @@
+//! A container's fate on a terminal.
+
+use std::io::{self, Write};
+
+use clap::builder::styling::{AnsiColor, Style};
+use fake_runtime::changes::{Change, Sign, changes};
+use fake_runtime::create::Answer;
+use fake_runtime::plugin_log::LoggedDecision;
+use fake_runtime::runtime::{Asked, Created, Refused};
+
+pub(super) const BOLD: Style = Style::new().bold();
+pub(super) const DIM: Style = Style::new().dimmed();
+const RED: Style = AnsiColor::Red.on_default();
+const GREEN: Style = AnsiColor::Green.on_default();
+const YELLOW: Style = AnsiColor::Yellow.on_default();
+
+/// The container, what each plugin answered and why, and what that changed.
+pub(super) fn container(
+    out: &mut dyn Write,
+    name: &str,
+    created: &Result<Created, Refused>,
+    decision: Option<&LoggedDecision>,
+) -> io::Result<()> {
+    writeln!(out, "{BOLD}{name}{BOLD:#}")?;
+    let (asked, outcome) = match created {
+        Ok(created) => (&created.asked, Ok(created)),
+        Err(refused) => (&refused.asked, Err(&refused.error)),
+    };
+    asked.iter().try_for_each(|asked| plugin(out, asked))?;
+    if let Some(LoggedDecision { reason, .. }) = decision {
+        writeln!(out, "  why: {reason}")?;
+    }
+    match outcome {
+        Ok(created) => all(out, &changes(&created.before, &created.after)),
+        Err(error) => writeln!(out, "  {RED}refused{RED:#}: {error}"),
+    }
+}
+
+fn plugin(out: &mut dyn Write, asked: &Asked) -> io::Result<()> {
+    let Asked {
+        plugin,
+        answer,
+        latency,
+        ..
+    } = asked;
+    let style = match answer {
+        Answer::Adjust(_) => Style::new(),
+        Answer::Error { .. } | Answer::Lost(_) => RED,
+    };
+    let took = latency.as_secs_f64() * 1000.0;
+    writeln!(
+        out,
+        "  {plugin} {style}{answer}{style:#} {DIM}in {took:.1} ms{DIM:#}"
+    )
+}
+
+fn all(out: &mut dyn Write, changes: &[Change]) -> io::Result<()> {
+    if changes.is_empty() {
+        return writeln!(out, "  nothing changed");
+    }
+    for change in changes {
+        let style = match change.sign() {
+            Sign::Added => GREEN,
+            Sign::Removed => RED,
+            Sign::Changed => YELLOW,
+        };
+        writeln!(out, "  {style}{change}{style:#}")?;
+    }
+    Ok(())
+}
