@@ -6,21 +6,19 @@ mod agent;
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use thiserror::Error;
-use tokio::sync::Semaphore;
 use tokio::time::{error::Elapsed, timeout};
 
-use agent::Agent;
+use crate::blocking::Blocking;
+use crate::config::{AgentUrl, StagingGate};
 
 /// How long taking the lock may take; it waits for nobody, but its file may lie on a hung mount.
 const LOCK_LIMIT: Duration = Duration::from_millis(500);
 
-/// How many lock files may be in the course of being opened. On a hung mount each is a thread that
-/// does not come back.
-const MAX_OPENING: usize = 4;
+/// How many threads may be about taking the lock.
+const MAX_LOCKING: usize = 4;
 
 /// Why the gate is closed.
 #[derive(Debug, Error)]
@@ -67,18 +65,19 @@ pub struct Held {
 #[derive(Debug)]
 pub struct Gate {
     lock: PathBuf,
-    agent: Agent,
-    opening: Arc<Semaphore>,
+    agent: AgentUrl,
+    locking: Blocking,
 }
 
 impl Gate {
-    /// A gate that is open while `lock` can be taken shared and a GET of `path` at `host` and `port`
-    /// is answered with 200.
-    pub fn new(lock: PathBuf, host: String, port: u16, path: String) -> Self {
+    /// A gate that is open while the lock can be taken shared and a GET of the URL is answered with 200.
+    pub fn new(config: &StagingGate) -> Self {
+        let lock = config.lock_path.as_ref().to_owned();
+        let locking = Blocking::new(MAX_LOCKING);
         Self {
             lock,
-            agent: Agent::new(host, port, path),
-            opening: Arc::new(Semaphore::new(MAX_OPENING)),
+            agent: config.url.clone(),
+            locking,
         }
     }
 
@@ -92,16 +91,14 @@ impl Gate {
             Ok(locked) => locked?,
             Err(Elapsed { .. }) => return Err(self.unavailable(io::ErrorKind::TimedOut.into())),
         };
-        self.agent.staged().await?;
+        agent::staged(&self.agent).await?;
         Ok(Held { _lock: lock })
     }
 
     /// Opens the file anew each time, since whoever stages the tree may also replace the lock.
     async fn lock_shared(&self) -> Result<File, Closed> {
-        let permit = Arc::clone(&self.opening).acquire_owned().await;
         let path = self.lock.clone();
-        let locking = tokio::task::spawn_blocking(move || {
-            let _permit = permit;
+        let locking = self.locking.run(move || {
             let file = File::open(path).map_err(TryLockError::Error)?;
             file.try_lock_shared().map(|()| file)
         });
@@ -131,6 +128,7 @@ mod tests {
     use tokio::net::TcpListener;
 
     use super::*;
+    use crate::path::AbsolutePath;
 
     /// A node agent that gives every request the same answer. Returns its port.
     async fn agent(answer: &'static str) -> u16 {
@@ -158,12 +156,13 @@ mod tests {
     }
 
     fn gate(lock: &Path, port: u16) -> Gate {
-        Gate::new(
-            lock.to_owned(),
-            "127.0.0.1".into(),
+        let url = AgentUrl {
+            host: "127.0.0.1".into(),
             port,
-            "/stagedz?a=b".into(),
-        )
+            path: "/stagedz?a=b".into(),
+        };
+        let lock_path = AbsolutePath::new(lock.to_str().unwrap()).unwrap();
+        Gate::new(&StagingGate { url, lock_path })
     }
 
     fn lock_file() -> (TempDir, PathBuf) {

@@ -65,12 +65,12 @@ impl Health {
     }
 
     /// The runtime configured the plugin and gives each request `request_timeout_ms` milliseconds (0:
-    /// not told).
-    pub fn registered(&self, request_timeout_ms: u64) {
+    /// not told). Returns which registration of the process this is, from 1 on.
+    pub fn registered(&self, request_timeout_ms: u64) -> u64 {
         self.request_timeout_ms
             .store(request_timeout_ms, Ordering::Relaxed);
-        self.metrics.registrations.inc();
         self.metrics.registered.set(1);
+        self.metrics.registrations.inc() + 1
     }
 
     /// The connection on which the plugin was registered, if it was, is gone.

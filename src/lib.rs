@@ -1,5 +1,6 @@
 //! A containerd NRI plugin that gives containers mock GPUs.
 
+pub mod blocking;
 pub mod config;
 pub mod decide;
 pub mod feature_gates;
@@ -9,6 +10,8 @@ pub mod health;
 pub mod host;
 pub mod logging;
 pub mod metrics;
+pub mod panics;
 pub mod path;
 pub mod probes;
+pub mod signals;
 pub mod version;

@@ -77,16 +77,40 @@ impl<S: Subscriber> Layer<S> for Lines {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::logging::writer::tests::Sink;
 
+    /// A log of the current thread that a test can read.
+    pub(crate) struct Logged {
+        sink: Sink,
+        writer: Writer,
+        _default: tracing::subscriber::DefaultGuard,
+    }
+
+    impl Logged {
+        pub(crate) fn new(level: LevelFilter, format: Format) -> Self {
+            let sink = Sink::default();
+            let writer = Writer::start(sink.clone(), PENDING_BYTES, Counter::default()).unwrap();
+            let subscriber = lines(writer.clone(), level, format);
+            let _default = tracing::subscriber::set_default(subscriber);
+            Self {
+                sink,
+                writer,
+                _default,
+            }
+        }
+
+        pub(crate) fn text(&self) -> String {
+            self.writer.flush(Duration::from_secs(10));
+            self.sink.text()
+        }
+    }
+
     fn logged(level: LevelFilter, format: Format, log: impl FnOnce()) -> String {
-        let sink = Sink::default();
-        let writer = Writer::start(sink.clone(), PENDING_BYTES, Counter::default()).unwrap();
-        tracing::subscriber::with_default(lines(writer.clone(), level, format), log);
-        writer.flush(Duration::from_secs(10));
-        sink.text()
+        let logged = Logged::new(level, format);
+        log();
+        logged.text()
     }
 
     /// The line with the value of its time, which no test can know, taken out.

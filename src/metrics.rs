@@ -1,5 +1,6 @@
 //! What `/metrics` tells, all under the prefix `nri_plugin_`.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use prometheus_client::encoding::{EncodeLabelSet, prometheus_text};
@@ -22,38 +23,10 @@ const DURATION_BUCKETS: [f64; 17] = [
 /// The `Content-Type` of [`Metrics::text`].
 pub const CONTENT_TYPE: &str = prometheus_text::CONTENT_TYPE;
 
-/// What became of a container, as `containers_total` and the log name it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    /// It got an adjustment.
-    Adjusted,
-    /// Nothing was to be done.
-    Unmodified,
-    /// It would have been adjusted, but the staging gate was closed.
-    Gated,
-    /// The runtime was told not to create it.
-    Refused,
-    /// No decision came about, so that it was created as it was.
-    Failed,
-}
-
-impl Outcome {
-    /// The word for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Adjusted => "adjusted",
-            Self::Unmodified => "unmodified",
-            Self::Gated => "gated",
-            Self::Refused => "refused",
-            Self::Failed => "failed",
-        }
-    }
-}
-
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ContainerLabels {
     decision: &'static str,
-    reason: &'static str,
+    reason: Cow<'static, str>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -105,14 +78,11 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// Counts a container that was answered after `took`. `reason` is one of a fixed few texts: what
-    /// varies would make a time series of its own each time.
-    pub fn container(&self, decision: Outcome, reason: &'static str, took: Duration) {
+    /// Counts a container that was answered after `took`. `decision` is `adjusted`, `unmodified`, `gated`,
+    /// `refused` or `failed`; `reason` one of a few texts, since each is a time series of its own.
+    pub fn container(&self, decision: &'static str, reason: Cow<'static, str>, took: Duration) {
         self.containers
-            .get_or_create(&ContainerLabels {
-                decision: decision.name(),
-                reason,
-            })
+            .get_or_create(&ContainerLabels { decision, reason })
             .inc();
         self.duration.observe(took.as_secs_f64());
     }
@@ -124,11 +94,11 @@ impl Metrics {
             .inc();
     }
 
-    /// Counts a device that a container should have had and did not get.
-    pub fn device_skipped(&self, reason: &'static str) {
+    /// Counts devices that a container should have had and did not get.
+    pub fn devices_skipped(&self, reason: &'static str, count: usize) {
         self.devices_skipped
             .get_or_create(&SkippedLabels { reason })
-            .inc();
+            .inc_by(count as u64);
     }
 
     /// All metrics in Prometheus's text format.
@@ -207,12 +177,12 @@ mod tests {
     fn every_metric_is_told_under_its_documented_name() {
         let metrics = Metrics::default();
         metrics.container(
-            Outcome::Gated,
-            "node agent is staging",
+            "gated",
+            "node agent is staging".into(),
             Duration::from_micros(20),
         );
         metrics.surface("gpu");
-        metrics.device_skipped("not a character device");
+        metrics.devices_skipped("not a character device", 1);
         metrics.registered.set(1);
         metrics.registrations.inc();
         metrics.connection_losses.inc();

@@ -34,9 +34,6 @@ const MAX_CONNECTIONS: usize = 64;
 /// A probe's request is a few lines.
 const MAX_REQUEST_BYTES: usize = 8 * 1024;
 
-/// Two for lock files that are being opened, one of them on a mount that hangs.
-const MAX_BLOCKING_THREADS: usize = 2;
-
 /// Serves the probes on `listener` for as long as the process lives. Returns the address.
 ///
 /// # Errors
@@ -47,7 +44,6 @@ pub fn serve(listener: TcpListener, probed: Probed) -> io::Result<SocketAddr> {
     listener.set_nonblocking(true)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .max_blocking_threads(MAX_BLOCKING_THREADS)
         .build()?;
     let probed = Arc::new(probed);
     thread::Builder::new()

@@ -1,13 +1,17 @@
 //! The probes over real sockets.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
 
+use nri_plugin::config::{AgentUrl, HealthAddr, StagingGate};
 use nri_plugin::gate::Gate;
 use nri_plugin::health::Health;
 use nri_plugin::metrics::Metrics;
+use nri_plugin::path::AbsolutePath;
 use nri_plugin::probes::{self, Probed};
 
 /// Probes on a free port, and the state behind them.
@@ -19,7 +23,11 @@ struct Served {
 fn serve(gate: Option<Gate>) -> Served {
     let metrics = Metrics::default();
     let health = Health::new(metrics.clone());
-    let listener = probes::listen("127.0.0.1", 0).unwrap();
+    let address = HealthAddr {
+        host: "127.0.0.1".into(),
+        port: 0,
+    };
+    let listener = probes::listen(&address).unwrap();
     let probed = Probed {
         health: Arc::clone(&health),
         gate: gate.map(Arc::new),
@@ -58,6 +66,17 @@ const UNREGISTERED: &str = concat!(
 fn make_fifo(path: &Path) {
     let mode = rustix::fs::Mode::RWXU;
     rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+}
+
+/// A gate with a node agent that is not there.
+fn gate(lock: &Path) -> Gate {
+    let url = AgentUrl {
+        host: "127.0.0.1".into(),
+        port: 1,
+        path: "/stagedz".into(),
+    };
+    let lock_path = AbsolutePath::new(lock.to_str().unwrap()).unwrap();
+    Gate::new(&StagingGate { url, lock_path })
 }
 
 #[test]
@@ -102,9 +121,7 @@ fn a_wedged_request_fails_both_probes_until_it_ends() {
 
 #[test]
 fn readyz_asks_the_staging_gate() {
-    let missing = "/nowhere/staging.lock";
-    let gate = Gate::new(missing.into(), "127.0.0.1".into(), 1, "/stagedz".into());
-    let served = serve(Some(gate));
+    let served = serve(Some(gate(Path::new("/nowhere/staging.lock"))));
     assert_eq!(served.get("/readyz"), (503, UNREGISTERED.into()));
     served.health.registered(2000);
     let reason = concat!(
@@ -121,12 +138,7 @@ fn a_lock_on_a_hung_mount_silences_no_probe() {
     // Opening a FIFO that nobody writes to waits for ever, as a hung mount would.
     let lock = dir.path().join("fifo");
     make_fifo(&lock);
-    let served = serve(Some(Gate::new(
-        lock,
-        "127.0.0.1".into(),
-        1,
-        "/stagedz".into(),
-    )));
+    let served = serve(Some(gate(&lock)));
     served.health.registered(2000);
     for _ in 0..4 {
         let (status, body) = served.get("/readyz");

@@ -15,60 +15,44 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::Closed;
+use crate::config::AgentUrl;
 
 /// From the look-up of the host's name to the answer's status.
 const ANSWER_LIMIT: Duration = Duration::from_millis(500);
 
-/// Where the node agent tells whether its tree is staged.
-#[derive(Debug)]
-pub(super) struct Agent {
-    host: String,
-    port: u16,
-    path: String,
+/// Asks the node agent whether its tree is staged. Redirects are answers like any other.
+pub(super) async fn staged(url: &AgentUrl) -> Result<(), Closed> {
+    match timeout(ANSWER_LIMIT, get(url)).await {
+        Ok(Ok(StatusCode::OK)) => Ok(()),
+        Ok(Ok(_)) => Err(Closed::NotStaged),
+        Ok(Err(error)) => Err(Closed::Unreachable(with_causes(&*error))),
+        Err(_) => Err(Closed::Unreachable(format!(
+            "no answer within {ANSWER_LIMIT:?}"
+        ))),
+    }
 }
 
-impl Agent {
-    pub(super) fn new(host: String, port: u16, path: String) -> Self {
-        Self { host, port, path }
-    }
-
-    /// Asks. Redirects are answers like any other.
-    pub(super) async fn staged(&self) -> Result<(), Closed> {
-        match timeout(ANSWER_LIMIT, self.get()).await {
-            Ok(Ok(StatusCode::OK)) => Ok(()),
-            Ok(Ok(_)) => Err(Closed::NotStaged),
-            Ok(Err(error)) => Err(Closed::Unreachable(with_causes(&*error))),
-            Err(_) => Err(Closed::Unreachable(format!(
-                "no answer within {ANSWER_LIMIT:?}"
-            ))),
-        }
-    }
-
-    async fn get(&self) -> Result<StatusCode, Box<dyn Error + Send + Sync>> {
-        let stream = TcpStream::connect((self.host.as_str(), self.port)).await?;
-        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-        let request = Request::get(&self.path)
-            .header(HOST, self.authority())
-            .header(CONNECTION, "close")
-            .body(Empty::<Bytes>::new())?;
-        // The connection's own failure reaches the request too, so only that one is looked at.
-        let driven = async {
-            let _ = connection.await;
-            pending::<Infallible>().await
-        };
-        tokio::select! {
-            response = sender.send_request(request) => Ok(response?.status()),
-            never = driven => match never {},
-        }
-    }
-
-    fn authority(&self) -> String {
-        let Self { host, port, .. } = self;
-        if host.contains(':') {
-            format!("[{host}]:{port}")
-        } else {
-            format!("{host}:{port}")
-        }
+async fn get(url: &AgentUrl) -> Result<StatusCode, Box<dyn Error + Send + Sync>> {
+    let AgentUrl { host, port, path } = url;
+    let stream = TcpStream::connect((host.as_str(), *port)).await?;
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+    let authority = if host.contains(':') {
+        format!("[{host}]:{port}")
+    } else {
+        format!("{host}:{port}")
+    };
+    let request = Request::get(path)
+        .header(HOST, authority)
+        .header(CONNECTION, "close")
+        .body(Empty::<Bytes>::new())?;
+    // The connection's own failure reaches the request too, so only that one is looked at.
+    let driven = async {
+        let _ = connection.await;
+        pending::<Infallible>().await
+    };
+    tokio::select! {
+        response = sender.send_request(request) => Ok(response?.status()),
+        never = driven => match never {},
     }
 }
 
