@@ -1,7 +1,10 @@
 //! A containerd NRI plugin that gives containers mock GPUs.
 
+pub mod answer;
+pub mod audit;
 pub mod blocking;
 pub mod config;
+pub mod convert;
 pub mod decide;
 pub mod feature_gates;
 pub mod flags;
@@ -13,5 +16,7 @@ pub mod metrics;
 pub mod panics;
 pub mod path;
 pub mod probes;
+pub mod run;
+pub mod session;
 pub mod signals;
 pub mod version;

@@ -1,0 +1,213 @@
+//! The program from its command line to its end.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::time::Duration;
+
+use thiserror::Error;
+
+use crate::answer::Answerer;
+use crate::config::{Config, ConfigError, HealthAddr};
+use crate::flags::{FlagError, Flags, Invocation};
+use crate::gate::Gate;
+use crate::health::Health;
+use crate::host::Host;
+use crate::logging::Log;
+use crate::metrics::Metrics;
+use crate::panics::log_panics;
+use crate::probes::{self, Probed};
+use crate::session::{ConnectError, Identity, Origin, Session, SessionError};
+use crate::signals::Stop;
+use crate::version;
+
+/// How long a thread that read the disk is kept for the next container: starting one anew would be most of
+/// that one's time.
+const IDLE_THREAD: Duration = Duration::from_secs(3600);
+
+/// Why the program ends other than by being told to. The text follows `nri-plugin: ` on stderr.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// The command line cannot be read.
+    #[error(transparent)]
+    Flags(#[from] FlagError),
+    /// A flag's value could not work.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The probes have nowhere to listen.
+    #[error("cannot serve the probes at {address}: {error}; choose another --health-addr")]
+    Probes {
+        /// Where they should.
+        address: HealthAddr,
+        /// What listening met with.
+        error: io::Error,
+    },
+    /// The system refuses what every process has.
+    #[error("cannot start: {0}")]
+    System(#[from] io::Error),
+    /// The runtime passed on something that is no connection.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// The plugin did not get registered, or cannot be again.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+}
+
+/// Runs the program with the arguments `args`, its name not among them, and the environment that `variable`
+/// looks up, until it is told to stop.
+///
+/// # Errors
+///
+/// When it cannot start, or cannot go on.
+pub fn run(
+    args: impl IntoIterator<Item = OsString>,
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Result<(), RunError> {
+    let flags = match Flags::parse(args, &variable)? {
+        Invocation::Run(flags) => *flags,
+        Invocation::Print(text) => {
+            // Who closed stdout does not want the text.
+            let _ = io::stdout().write_all(text.as_bytes());
+            return Ok(());
+        }
+    };
+    let config = Arc::new(Config::resolve(flags)?);
+    let metrics = Metrics::default();
+    let dropped = metrics.log_lines_dropped.clone();
+    let _log = Log::to_stdout(config.log_level, config.log_format, dropped)?;
+    log_panics();
+    log_start(&config);
+
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .thread_keep_alive(IDLE_THREAD)
+        .build()?;
+    let served = runtime.block_on(serve(config, metrics, variable));
+    // Threads on a hung mount must not keep the process.
+    runtime.shutdown_background();
+    tracing::info!("stopped");
+    served
+}
+
+async fn serve(
+    config: Arc<Config>,
+    metrics: Metrics,
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Result<(), RunError> {
+    let stop = Stop::on_signals()?;
+    let health = Health::new(metrics.clone());
+    let gate = config
+        .staging_gate
+        .as_ref()
+        .map(|gate| Arc::new(Gate::new(gate)));
+    if let Some(address) = &config.health_addr {
+        let failed = |error| RunError::Probes {
+            address: address.clone(),
+            error,
+        };
+        let listener = probes::listen(address).map_err(failed)?;
+        let health = Arc::clone(&health);
+        let probed = Probed {
+            health,
+            gate: gate.clone(),
+            metrics: metrics.clone(),
+        };
+        let address = probes::serve(listener, probed)?;
+        tracing::info!(%address, "serving the probes");
+    }
+    let (origin, identity) = place(&config, variable)?;
+    let answerer = Answerer::new(config, Host::new(), gate, health, metrics.clone());
+    Ok(Session {
+        origin,
+        identity,
+        answerer,
+        metrics,
+    }
+    .run(stop)
+    .await?)
+}
+
+/// Where the runtime is and as what to register: as configured, or as the runtime says that started the plugin.
+fn place(
+    config: &Config,
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Result<(Origin, Identity), ConnectError> {
+    let identity = Identity {
+        name: config.plugin_name.clone(),
+        index: config.plugin_index.clone(),
+    };
+    let variable = |name| variable(name).filter(|value| !value.is_empty());
+    let Some(socket) = variable("NRI_PLUGIN_SOCKET") else {
+        return Ok((Origin::Socket(config.socket_path.clone().into()), identity));
+    };
+    let text = |name| variable(name).map(|value| value.to_string_lossy().into_owned());
+    let identity = Identity {
+        name: text("NRI_PLUGIN_NAME").unwrap_or(identity.name),
+        index: text("NRI_PLUGIN_IDX").unwrap_or(identity.index),
+    };
+    Ok((Origin::inherited(&socket)?, identity))
+}
+
+fn log_start(config: &Config) {
+    // Every field by name, so that a flag that is added cannot be left out.
+    let Config {
+        feature_gates,
+        log_level,
+        log_format,
+        health_addr,
+        staging_gate,
+        socket_path,
+        plugin_name,
+        plugin_index,
+        excluded_namespaces,
+        opt_out_annotation,
+        overlay_host_path,
+        overlay_mount_path,
+        ld_preload_shims,
+        node_name,
+        topology_host_path,
+        topology_mount_path,
+        device_annotation,
+        device_host_path,
+        device_injection_mode,
+        cdi_device_name,
+        cdi_spec_host_path,
+        infiniband_annotation,
+        imex_channel_annotation,
+        imex_channel_host_path,
+        compute_domain_staging,
+    } = config;
+    tracing::info!(
+        version = version::VERSION,
+        commit = version::COMMIT,
+        %log_level,
+        log_format = ?log_format,
+        health_addr = health_addr.as_ref().map(display),
+        agent_staged_url = staging_gate.as_ref().map(|gate| display(&gate.url)),
+        staging_lock_path = staging_gate.as_ref().map(|gate| display(&gate.lock_path)),
+        socket_path,
+        plugin_name,
+        plugin_index,
+        excluded_namespaces = excluded_namespaces.iter().cloned().collect::<Vec<_>>().join(","),
+        opt_out_annotation,
+        %overlay_host_path,
+        %overlay_mount_path,
+        ld_preload_shims = ld_preload_shims.join(","),
+        node_name,
+        %topology_host_path,
+        %topology_mount_path,
+        device_annotation,
+        %device_host_path,
+        device_injection_mode = ?device_injection_mode,
+        cdi_device_name,
+        %cdi_spec_host_path,
+        infiniband_annotation,
+        imex_channel_annotation,
+        %imex_channel_host_path,
+        compute_domain_staging,
+        "starting",
+    );
+    for (gate, enabled) in feature_gates.states() {
+        tracing::info!(gate, enabled, "feature gate");
+    }
+}

@@ -1,0 +1,167 @@
+//! How the connection to the runtime comes about.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::PathBuf;
+
+use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
+use thiserror::Error;
+use tokio::net::UnixStream;
+
+/// Where a runtime that starts the plugin itself names the socket it passes on.
+pub const SOCKET_VARIABLE: &str = "NRI_PLUGIN_SOCKET";
+
+/// Why there is no connection.
+#[derive(Debug, Error)]
+pub enum ConnectError {
+    /// Nobody listens, or nothing is there.
+    #[error(
+        "cannot connect to the NRI socket {}: {error}; is NRI enabled in the runtime, and is --socket-path right?",
+        path.display()
+    )]
+    Socket {
+        /// The socket's path.
+        path: PathBuf,
+        /// What connecting met with.
+        error: io::Error,
+    },
+    /// The runtime's variable holds no number.
+    #[error("{SOCKET_VARIABLE} must be the number of an inherited file descriptor, not {0:?}")]
+    NotADescriptor(String),
+    /// The variable's number is no connection.
+    #[error("cannot use the inherited file descriptor {descriptor} of {SOCKET_VARIABLE}: {error}")]
+    Inherited {
+        /// The number.
+        descriptor: i32,
+        /// What using it met with.
+        error: io::Error,
+    },
+}
+
+/// Where connections to the runtime come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// The runtime listens here; a lost connection can be made anew.
+    Socket(PathBuf),
+    /// The runtime started the plugin and passed on this file descriptor, the only connection there
+    /// will be.
+    Inherited(i32),
+}
+
+impl Origin {
+    /// The descriptor named by the value of [`SOCKET_VARIABLE`].
+    ///
+    /// # Errors
+    ///
+    /// When it names none.
+    pub fn inherited(value: &OsStr) -> Result<Self, ConnectError> {
+        let text = value.to_string_lossy();
+        match text.parse() {
+            Ok(descriptor @ 0..) => Ok(Self::Inherited(descriptor)),
+            _ => Err(ConnectError::NotADescriptor(text.into_owned())),
+        }
+    }
+
+    /// Whether a lost connection can be made anew.
+    pub fn outlives_a_connection(&self) -> bool {
+        matches!(self, Self::Socket(_))
+    }
+
+    /// Connects.
+    ///
+    /// # Errors
+    ///
+    /// When there is nothing to connect to.
+    pub(super) async fn connect(&self) -> Result<UnixStream, ConnectError> {
+        match self {
+            Self::Socket(path) => {
+                UnixStream::connect(path)
+                    .await
+                    .map_err(|error| ConnectError::Socket {
+                        path: path.clone(),
+                        error,
+                    })
+            }
+            Self::Inherited(descriptor) => {
+                adopt(*descriptor).map_err(|error| ConnectError::Inherited {
+                    descriptor: *descriptor,
+                    error,
+                })
+            }
+        }
+    }
+}
+
+/// A number becomes a descriptor one owns only by unsafe code, or as here: the kernel duplicates it, by
+/// the call that takes a descriptor from another process. The original stays open, unused, until the
+/// process ends, which it does with the connection.
+fn adopt(descriptor: i32) -> io::Result<UnixStream> {
+    let this = pidfd_open(getpid(), PidfdFlags::empty())?;
+    let owned = pidfd_getfd(this, descriptor, PidfdGetfdFlags::empty())?;
+    let stream = std::os::unix::net::UnixStream::from(owned);
+    // What is no socket shows here, rather than as a connection that ends.
+    stream.peer_addr()?;
+    stream.set_nonblocking(true)?;
+    UnixStream::from_std(stream)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::os::fd::AsRawFd;
+
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_inherited_descriptor_is_the_connection() {
+        let (ours, runtimes) = std::os::unix::net::UnixStream::pair().unwrap();
+        let origin = Origin::inherited(OsStr::new(&ours.as_raw_fd().to_string())).unwrap();
+        let mut stream = origin.connect().await.unwrap();
+        runtimes.set_nonblocking(true).unwrap();
+        let mut runtime = UnixStream::from_std(runtimes).unwrap();
+        stream.write_u32(7).await.unwrap();
+        assert_eq!(runtime.read_u32().await.unwrap(), 7);
+    }
+
+    #[test]
+    fn an_inherited_descriptor_is_a_number() {
+        for value in ["", "three", "-1", "3 ", "99999999999"] {
+            let error = Origin::inherited(OsStr::new(value)).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                format!(
+                    "NRI_PLUGIN_SOCKET must be the number of an inherited file descriptor, not {value:?}"
+                )
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_no_socket_cannot_be_the_connection() {
+        let file = File::open("/dev/null").unwrap();
+        let error = Origin::Inherited(file.as_raw_fd())
+            .connect()
+            .await
+            .unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .ends_with("Socket operation on non-socket (os error 88)"),
+            "{error}"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_missing_socket_is_told_with_what_to_look_at() {
+        let origin = Origin::Socket("/nowhere/nri.sock".into());
+        assert_eq!(
+            origin.connect().await.unwrap_err().to_string(),
+            concat!(
+                "cannot connect to the NRI socket /nowhere/nri.sock: No such file or directory ",
+                "(os error 2); is NRI enabled in the runtime, and is --socket-path right?"
+            )
+        );
+    }
+}
