@@ -7,12 +7,11 @@ use std::fs;
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use clap::error::ErrorKind;
 use fake_runtime::host::Host;
-use fake_runtime::{applied, jsonl, vectors};
-use tokio::sync::Semaphore;
+use fake_runtime::vectors::{PlayError, Player, Verdict};
+use fake_runtime::{applied, jsonl};
 use tokio::task::JoinHandle;
 
 use super::{Result, usage};
@@ -56,7 +55,7 @@ pub(super) struct Args {
 /// What comes of a row, some time.
 enum Playing {
     Applied(std::result::Result<(), applied::Failure>),
-    Case(JoinHandle<std::result::Result<vectors::Verdict, vectors::PlayError>>),
+    Case(JoinHandle<std::result::Result<Verdict, PlayError>>),
 }
 
 impl Args {
@@ -84,7 +83,7 @@ impl Args {
         })
     }
 
-    /// Starts every row, in order; cases `jobs` at a time.
+    /// Starts every row, in order; cases a few at a time.
     fn start(&self, rows: Vec<Row>) -> Result<Vec<(String, Playing)>> {
         let plugin = self
             .plugin
@@ -92,36 +91,24 @@ impl Args {
             .map(absolute)
             .transpose()?
             .unwrap_or_default();
+        let player = Player::new(plugin);
+        let player = self.jobs.map_or(player.clone(), |jobs| player.jobs(jobs));
         let host = self
             .host
             .as_deref()
             .map(read_host)
             .transpose()?
             .unwrap_or_default();
-        let permits = Arc::new(Semaphore::new(
-            self.jobs.map_or_else(default_jobs, Into::into),
-        ));
         let start = |row: Row| {
             let id = row.id().to_owned();
             let playing = match row {
                 Row::Applied { row, .. } => Playing::Applied(applied::check(&row, &host)),
-                Row::Case(case) => {
-                    let (permits, plugin) = (permits.clone(), plugin.clone());
-                    Playing::Case(tokio::spawn(async move {
-                        // Fails only where the semaphore is closed, which nobody does.
-                        let _permit = permits.acquire().await;
-                        vectors::play(&case, &plugin).await
-                    }))
-                }
+                Row::Case(case) => Playing::Case(player.start(*case)),
             };
             (id, playing)
         };
         Ok(rows.into_iter().map(start).collect())
     }
-}
-
-fn default_jobs() -> usize {
-    2 * std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
 
 /// The plugin is started in another directory.
