@@ -1,73 +1,83 @@
-//! From a Kubernetes Pod to the requests that plugins get about its containers.
+//! From a Pod manifest to the requests that containerd would make of it.
 //!
-//! What the kubelet asks of containerd, and what containerd then asks plugins, is played as far as the manifest tells
-//! and the recordings show. Ids, process ids and host paths are made up, the same ones each time.
+//! In two steps, as on a node: the [`kubelet`] asks for a pod and its containers over [`cri`], and of these
+//! [`containerd`] makes what it asks plugins. The second step is pinned to recordings.
+//!
+//! ```
+//! use fake_runtime::pod::{self, Allocation, Simulation, manifest};
+//!
+//! let pods = manifest::parse(
+//!     "{kind: Pod, metadata: {name: p}, spec: {containers: [{name: main, image: busybox}]}}",
+//! )?;
+//! let allocation = Allocation { gpus: Some(2), ..Allocation::default() };
+//! let simulation = Simulation { allocation, ..Simulation::default() };
+//! let requests = pod::requests(&pods[0], &simulation)?;
+//! assert_eq!(requests[0].container.as_ref().unwrap().name, "main");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
-mod allocation;
-mod container;
-mod manifest;
-mod mounts;
-mod resources;
-mod sandbox;
-
-pub use manifest::{ManifestError, Pod};
+pub mod containerd;
+pub mod cri;
+pub mod kubelet;
+pub mod manifest;
+mod node;
+mod quantity;
 
 use nri_proto::api::CreateContainerRequest;
 
+pub use kubelet::Allocation;
+pub use manifest::Pod;
+pub use node::Node;
+pub use quantity::Quantity;
+
+use crate::create::CreateError;
 use crate::profile::Profile;
+use containerd::Containerd;
 
 /// What a manifest leaves open.
 #[derive(Clone, Debug)]
 pub struct Simulation {
     /// The containerd that asks.
     pub profile: &'static Profile,
-    /// The environment that the containers' images set, as `KEY=value`.
+    /// The node that it runs on.
+    pub node: Node,
+    /// The variables that the containers' images set, as `KEY=value`.
     pub image_env: Vec<String>,
-    /// How many GPUs the device plugin gives each regular container; `None` is as many as its limit
-    /// `nvidia.com/gpu` says.
-    pub gpus: Option<u32>,
-    /// CDI devices that each regular container is given, by their names, as DRA drivers and device plugins do.
-    pub cdi: Vec<String>,
+    /// The devices that containers were given.
+    pub allocation: Allocation,
 }
 
 impl Default for Simulation {
-    /// The default profile, an image that sets PATH, and the GPUs that the manifest asks for.
+    /// The default profile on a node with eight GPUs, of which containers have what their limits say.
     fn default() -> Self {
         Self {
             profile: Default::default(),
-            image_env: vec![
-                "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".to_owned(),
-            ],
-            gpus: None,
-            cdi: Vec::new(),
+            node: Node::new("node-1", 8),
+            image_env: Vec::new(),
+            allocation: Allocation::default(),
         }
     }
 }
 
-/// The requests for a pod's containers in the order in which the kubelet creates them: init containers and sidecars,
-/// then the regular ones.
-#[must_use]
-pub fn requests(pod: &Pod, simulation: &Simulation) -> Vec<CreateContainerRequest> {
-    let sandbox = sandbox::Sandbox::of(pod, simulation.profile);
-    let init = pod
-        .spec
-        .init_containers
-        .iter()
-        .map(|container| (container, false));
-    let regular = pod
-        .spec
-        .containers
-        .iter()
-        .map(|container| (container, true));
-    init.chain(regular)
-        .map(|(container, allocated)| {
-            let allocated = allocated.then_some(simulation);
-            CreateContainerRequest {
-                pod: Some(sandbox.message.clone()),
-                container: Some(container::container(
-                    pod, &sandbox, container, simulation, allocated,
-                )),
-            }
-        })
-        .collect()
+/// What containerd asks plugins about a Pod's containers, in the order in which they are made: init containers and
+/// sidecars, then the others.
+///
+/// # Errors
+///
+/// A CDI device that was allocated and that the node does not have.
+pub fn requests(
+    pod: &Pod,
+    simulation: &Simulation,
+) -> Result<Vec<CreateContainerRequest>, CreateError> {
+    let Simulation {
+        profile,
+        node,
+        image_env,
+        allocation,
+    } = simulation;
+    let (sandbox, containers) = kubelet::play(pod, node, allocation);
+    let containerd = Containerd { profile, node };
+    let request =
+        |container: &cri::Container| containerd.create_container(&sandbox, container, image_env);
+    containers.iter().map(request).collect()
 }

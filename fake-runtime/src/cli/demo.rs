@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fake_runtime::create::name_of;
-use fake_runtime::pod::{Pod, Simulation, requests};
+use fake_runtime::pod::{Simulation, manifest, requests};
 use fake_runtime::process::{PluginCommand, PluginProcess};
 use fake_runtime::runtime::FakeRuntime;
 use fake_runtime::staging::{Devices, Overlay};
@@ -115,7 +115,10 @@ async fn create(
     process: &mut PluginProcess,
     manifest: &str,
 ) -> Result<()> {
-    for request in requests(&Pod::read(manifest)?, &Simulation::default()) {
+    let [pod] = &manifest::parse(manifest)?[..] else {
+        return Ok(());
+    };
+    for request in requests(pod, &Simulation::default())? {
         let name = name_of(&request);
         let created = runtime
             .create_container(request.pod, request.container)

@@ -1,192 +1,104 @@
-//! The fields of a Pod manifest that reach the runtime. Others are of no interest here.
+//! A Pod manifest, as far as a runtime gets to see it.
+//!
+//! What is left out (probes, affinity, tolerations …) is read over. A field that is null counts as absent, as
+//! it does for the API server.
+
+mod containers;
+mod read;
+mod volumes;
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
-use serde_json::Value;
+use serde::{Deserialize, Deserializer};
 
-/// Text that is no Pod manifest.
-#[derive(Debug, thiserror::Error)]
-pub enum ManifestError {
-    /// It is neither YAML nor JSON, or a field has the wrong type.
-    #[error("not a Pod manifest: {0}")]
-    Syntax(#[from] serde_saphyr::Error),
-    /// It is something else of Kubernetes, or of nobody.
-    #[error("not a Pod manifest: its kind is {0:?}")]
-    Kind(String),
-}
+pub use containers::{
+    Container, EnvFrom, EnvSource, EnvVar, FieldRef, KeyRef, Propagation, ResourceFieldRef,
+    Resources, SeccompProfile, SeccompType, SecurityContext, VolumeMount,
+};
+pub use read::{ManifestError, parse, read};
+pub use volumes::{HostPath, Named, Volume};
 
-/// A Pod.
-#[derive(Clone, Debug, Deserialize)]
+/// A Pod, as a manifest writes it.
+#[derive(Clone, Debug, Default, Deserialize)]
 pub struct Pod {
-    /// Who it is.
-    pub(super) metadata: Metadata,
-    /// What it runs.
-    pub(super) spec: PodSpec,
+    /// Name, namespace, labels and the like.
+    #[serde(default, deserialize_with = "or_default")]
+    pub metadata: Metadata,
+    /// What is to run.
+    pub spec: PodSpec,
 }
 
-/// `metadata`.
-#[derive(Clone, Debug, Deserialize)]
-pub(super) struct Metadata {
-    /// Its name.
-    pub(super) name: String,
-    /// Its namespace.
-    #[serde(default = "default_namespace")]
-    pub(super) namespace: String,
-    /// Made up from namespace and name where it is absent.
-    #[serde(default)]
-    pub(super) uid: String,
-    /// Its labels.
-    #[serde(default)]
-    pub(super) labels: BTreeMap<String, String>,
-    /// Its annotations.
-    #[serde(default)]
-    pub(super) annotations: BTreeMap<String, String>,
-}
-
-/// `spec`.
+/// A Pod's metadata.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(super) struct PodSpec {
-    /// Init containers and, with `restartPolicy: Always`, sidecars.
-    pub(super) init_containers: Vec<PodContainer>,
-    /// Regular containers.
-    pub(super) containers: Vec<PodContainer>,
-    /// What the containers' volume mounts name.
-    pub(super) volumes: Vec<Volume>,
-    /// Whether the pod has the node's network.
-    pub(super) host_network: bool,
-    /// Whether it has the node's processes.
-    #[serde(rename = "hostPID")]
-    pub(super) host_pid: bool,
-    /// Whether it has the node's inter-process communication.
-    #[serde(rename = "hostIPC")]
-    pub(super) host_ipc: bool,
-    /// Whether its containers see each other's processes.
-    pub(super) share_process_namespace: bool,
-    /// Its host name; its name where it is absent.
-    pub(super) hostname: Option<String>,
-    /// What holds for containers that do not say otherwise.
-    pub(super) security_context: SecurityContext,
+#[serde(rename_all = "camelCase", default)]
+pub struct Metadata {
+    /// The name; where it is empty, `generate_name` starts one.
+    #[serde(deserialize_with = "or_default")]
+    pub name: String,
+    /// What the API server makes a name from.
+    #[serde(deserialize_with = "or_default")]
+    pub generate_name: String,
+    /// Empty is `default`.
+    #[serde(deserialize_with = "or_default")]
+    pub namespace: String,
+    /// What the API server gave it, in a manifest that was read back from a cluster.
+    #[serde(deserialize_with = "or_default")]
+    pub uid: String,
+    /// Labels.
+    #[serde(deserialize_with = "or_default")]
+    pub labels: BTreeMap<String, String>,
+    /// Annotations.
+    #[serde(deserialize_with = "or_default")]
+    pub annotations: BTreeMap<String, String>,
 }
 
-/// One container of a pod.
+/// A Pod's spec.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(super) struct PodContainer {
-    /// Its name.
-    pub(super) name: String,
-    /// Its image.
-    pub(super) image: String,
-    /// In place of the image's entry point.
-    pub(super) command: Vec<String>,
-    /// In place of the image's command.
-    pub(super) args: Vec<String>,
-    /// Its own environment.
-    pub(super) env: Vec<Variable>,
-    /// What it asks for.
-    pub(super) resources: ContainerResources,
-    /// Where it mounts volumes.
-    pub(super) volume_mounts: Vec<VolumeMount>,
-    /// Who it runs as.
-    pub(super) security_context: SecurityContext,
-    /// Whether it has a terminal.
-    pub(super) tty: bool,
+#[serde(rename_all = "camelCase", default)]
+pub struct PodSpec {
+    /// Run to their end one after the other before the others start, but for those that are sidecars.
+    #[serde(deserialize_with = "or_default")]
+    pub init_containers: Vec<Container>,
+    /// The containers.
+    #[serde(deserialize_with = "or_default")]
+    pub containers: Vec<Container>,
+    /// What containers mount by name.
+    #[serde(deserialize_with = "or_default")]
+    pub volumes: Vec<Volume>,
+    /// The host name inside; empty is the Pod's name.
+    #[serde(deserialize_with = "or_default")]
+    pub hostname: String,
+    /// The node it runs on, where it is bound to one.
+    #[serde(deserialize_with = "or_default")]
+    pub node_name: String,
+    /// The service account.
+    #[serde(deserialize_with = "or_default")]
+    pub service_account_name: String,
+    /// The RuntimeClass, which is taken for the name of its handler.
+    #[serde(deserialize_with = "or_default")]
+    pub runtime_class_name: String,
+    /// Shares the node's network.
+    #[serde(deserialize_with = "or_default")]
+    pub host_network: bool,
+    /// Shares the node's process ids.
+    #[serde(rename = "hostPID", deserialize_with = "or_default")]
+    pub host_pid: bool,
+    /// Shares the node's IPC.
+    #[serde(rename = "hostIPC", deserialize_with = "or_default")]
+    pub host_ipc: bool,
+    /// One process id namespace for all its containers.
+    #[serde(deserialize_with = "or_default")]
+    pub share_process_namespace: bool,
+    /// What holds for every container that does not say otherwise.
+    #[serde(deserialize_with = "or_default")]
+    pub security_context: SecurityContext,
 }
 
-/// A variable of a container. One whose value comes from elsewhere is given a placeholder.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(super) struct Variable {
-    /// Its name.
-    pub(super) name: String,
-    /// Its value.
-    pub(super) value: Option<String>,
-    /// Where its value comes from.
-    pub(super) value_from: Option<Value>,
-}
-
-/// `resources`.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct ContainerResources {
-    /// What it may use at most. A number is as good as text.
-    pub(super) limits: BTreeMap<String, Value>,
-    /// What it needs at least.
-    pub(super) requests: BTreeMap<String, Value>,
-}
-
-/// A volume of a pod.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(super) struct Volume {
-    /// By which mounts name it.
-    pub(super) name: String,
-    /// A path of the node; other kinds of volume are staged by the kubelet.
-    pub(super) host_path: Option<HostPath>,
-}
-
-/// `hostPath`.
-#[derive(Clone, Debug, Default, Deserialize)]
-pub(super) struct HostPath {
-    /// On the node.
-    pub(super) path: String,
-}
-
-/// Where a container mounts a volume.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(super) struct VolumeMount {
-    /// The volume's name.
-    pub(super) name: String,
-    /// Inside the container.
-    pub(super) mount_path: String,
-    /// Below the volume.
-    pub(super) sub_path: String,
-    /// Whether it cannot write there.
-    pub(super) read_only: bool,
-    /// `None`, `HostToContainer` or `Bidirectional`.
-    pub(super) mount_propagation: Option<String>,
-}
-
-/// `securityContext` of a container, and what of it a pod has too.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(super) struct SecurityContext {
-    /// Whether it has everything that the node has.
-    pub(super) privileged: Option<bool>,
-    /// The user.
-    pub(super) run_as_user: Option<u32>,
-    /// The group.
-    pub(super) run_as_group: Option<u32>,
-    /// Further groups.
-    pub(super) supplemental_groups: Vec<u32>,
-    /// Whether it cannot write to its root file system.
-    pub(super) read_only_root_filesystem: Option<bool>,
-}
-
-impl Pod {
-    /// Reads a manifest, in YAML or in JSON.
-    ///
-    /// # Errors
-    ///
-    /// It is none, or one of something else than a Pod.
-    pub fn read(manifest: &str) -> Result<Self, ManifestError> {
-        #[derive(Deserialize)]
-        struct Kind {
-            #[serde(default)]
-            kind: String,
-        }
-
-        // What it is, before what it lacks: another kind has other fields.
-        let Kind { kind } = serde_saphyr::from_str(manifest)?;
-        if kind != "Pod" {
-            return Err(ManifestError::Kind(kind));
-        }
-        Ok(serde_saphyr::from_str(manifest)?)
-    }
-}
-
-fn default_namespace() -> String {
-    "default".to_owned()
+/// Null is the default.
+fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Default + Deserialize<'de>,
+{
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }

@@ -58,6 +58,7 @@ const V1_7: Profile = Profile {
     cdi: CdiInjection {
         host_file_mode: false,
         replaces_env: false,
+        sorts_mounts_by_path: true,
     },
 };
 
@@ -83,6 +84,10 @@ pub(super) const V2_1: Profile = Profile {
         pids: true,
         negative_pids_limit: true,
         ..V1_7.adjust
+    },
+    cdi: CdiInjection {
+        sorts_mounts_by_path: false,
+        ..V1_7.cdi
     },
     ..V1_7
 };

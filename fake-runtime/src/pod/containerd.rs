@@ -1,0 +1,253 @@
+//! From CRI to what containerd asks plugins: its own mounts, variables, rules and labels around what it was
+//! told. Pinned to recordings of four versions, request for request.
+//!
+//! Not filled in, because nothing but a real node knows it: addresses, the seccomp filter behind RuntimeDefault,
+//! an image's digests.
+
+mod cdi;
+mod linux;
+mod mounts;
+
+use std::collections::BTreeMap;
+
+use nri_proto::api;
+
+use super::cri::{Container, Sandbox};
+use super::node::Node;
+use crate::create::CreateError;
+use crate::profile::Profile;
+
+/// What a container starts with when its image says nothing.
+const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// Names CDI devices in an annotation of the container.
+const CDI_ANNOTATION: &str = "cdi.k8s.io/";
+
+/// Plays containerd on one node.
+#[derive(Clone, Copy, Debug)]
+pub struct Containerd<'a> {
+    /// Which version.
+    pub profile: &'a Profile,
+    /// The node.
+    pub node: &'a Node,
+}
+
+impl Containerd<'_> {
+    /// The request about one container of a pod. `image_env` is what the image sets.
+    ///
+    /// # Errors
+    ///
+    /// A CDI device that the node does not have.
+    pub fn create_container(
+        self,
+        sandbox: &Sandbox,
+        container: &Container,
+        image_env: &[String],
+    ) -> Result<api::CreateContainerRequest, CreateError> {
+        let asked = self.container(sandbox, container, image_env);
+        Ok(api::CreateContainerRequest {
+            pod: Some(self.pod(sandbox)),
+            container: Some(self.with_cdi_devices(asked, container)?),
+        })
+    }
+
+    /// The container with what its CDI devices bring.
+    fn with_cdi_devices(
+        self,
+        asked: api::Container,
+        container: &Container,
+    ) -> Result<api::Container, CreateError> {
+        let annotated = container.annotations.iter();
+        let annotated = annotated.filter(|(key, _)| key.starts_with(CDI_ANNOTATION));
+        let annotated = annotated.flat_map(|(_, names)| names.split(','));
+        let asked_for = container.cdi_devices.iter().cloned();
+        let names: Vec<String> = annotated.map(str::to_owned).chain(asked_for).collect();
+        if names.is_empty() {
+            return Ok(asked);
+        }
+        match &self.node.cdi {
+            Some(host) => cdi::inject(self.profile, host, asked, names),
+            None => cdi::inject(
+                self.profile,
+                &super::node::host_of_gpus(&names),
+                asked,
+                names,
+            ),
+        }
+    }
+
+    /// A pod as plugins see it.
+    #[must_use]
+    pub fn pod(self, sandbox: &Sandbox) -> api::PodSandbox {
+        let id = sandbox_id(sandbox);
+        let mut annotations = sandbox.annotations.clone();
+        annotations.extend(cri_annotations(sandbox, &id));
+        annotations.extend(cri(&[
+            ("container-type", "sandbox"),
+            ("sandbox-log-directory", &sandbox.log_directory),
+        ]));
+        if self.profile.requests.sandbox_image_annotation {
+            annotations.extend(cri(&[("podsandbox.image-name", &self.node.pause_image)]));
+        }
+        if let Some(resources) = &sandbox.resources {
+            annotations.extend(cri(&[
+                ("sandbox-cpu-period", &resources.cpu_period.to_string()),
+                ("sandbox-cpu-quota", &resources.cpu_quota.to_string()),
+                ("sandbox-cpu-shares", &resources.cpu_shares.to_string()),
+                ("sandbox-memory", &resources.memory_limit.to_string()),
+            ]));
+        }
+        let mut labels = sandbox.labels.clone();
+        labels.insert("io.cri-containerd.kind".to_owned(), "sandbox".to_owned());
+        if self.profile.requests.runtime_type_label {
+            let runtime = "io.containerd.runc.v2".to_owned();
+            labels.insert("oci_runtime_type".to_owned(), runtime);
+        }
+        api::PodSandbox {
+            name: sandbox.name.clone(),
+            uid: sandbox.uid.clone(),
+            namespace: sandbox.namespace.clone(),
+            labels,
+            annotations,
+            runtime_handler: sandbox.runtime_handler.clone(),
+            linux: Some(linux::pod(sandbox, &id)),
+            pid: self.node.sandbox_pid,
+            ips: Vec::new(),
+            id,
+        }
+    }
+
+    fn container(
+        self,
+        sandbox: &Sandbox,
+        container: &Container,
+        image_env: &[String],
+    ) -> api::Container {
+        let pod_id = sandbox_id(sandbox);
+        let id = identifier(&[&pod_id, &container.name]);
+        let mut annotations = container.annotations.clone();
+        annotations.extend(cri_annotations(sandbox, &pod_id));
+        annotations.extend(cri(&[
+            ("container-type", "container"),
+            ("container-name", &container.name),
+            ("image-name", &container.image),
+        ]));
+        let mut labels = container.labels.clone();
+        labels.insert("io.cri-containerd.kind".to_owned(), "container".to_owned());
+
+        let requests = &self.profile.requests;
+        let cdi_devices = container
+            .cdi_devices
+            .iter()
+            .filter(|_| requests.cdi_devices);
+        let image = requests.image.then(|| api::Image {
+            name: container.image.clone(),
+            ..Default::default()
+        });
+        api::Container {
+            pod_sandbox_id: pod_id.clone(),
+            name: container.name.clone(),
+            labels,
+            annotations,
+            args: container.args.clone(),
+            env: self.env(sandbox, container, image_env),
+            mounts: mounts::of(sandbox, container, &pod_id),
+            hooks: Some(api::Hooks::default()),
+            linux: Some(linux::container(self, sandbox, container, &id)),
+            cdi_devices: cdi_devices
+                .cloned()
+                .map(|name| api::CdiDevice { name })
+                .collect(),
+            user: requests.user.then(|| user(container)),
+            image,
+            id,
+            ..Default::default()
+        }
+    }
+
+    /// containerd's own variables, the image's, the Pod's. Only `PATH` is merged; every other key may stand
+    /// there twice.
+    fn env(self, sandbox: &Sandbox, container: &Container, image_env: &[String]) -> Vec<String> {
+        let hostname = match sandbox.hostname.as_str() {
+            "" => &self.node.name,
+            hostname => hostname,
+        };
+        let mut env = vec![format!("PATH={DEFAULT_PATH}")];
+        env.extend(container.tty.then(|| "TERM=xterm".to_owned()));
+        env.push(format!("HOSTNAME={hostname}"));
+        let of_pod = container
+            .env
+            .iter()
+            .map(|(key, value)| format!("{key}={value}"));
+        for item in image_env.iter().cloned().chain(of_pod) {
+            if item.starts_with("PATH=") {
+                env[0] = item;
+            } else {
+                env.push(item);
+            }
+        }
+        env
+    }
+}
+
+/// What tells of the pod, in its own annotations and in those of its containers.
+fn cri_annotations(sandbox: &Sandbox, id: &str) -> BTreeMap<String, String> {
+    cri(&[
+        ("sandbox-id", id),
+        ("sandbox-name", &sandbox.name),
+        ("sandbox-namespace", &sandbox.namespace),
+        ("sandbox-uid", &sandbox.uid),
+    ])
+}
+
+fn cri(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    let annotation =
+        |(key, value): &(&str, &str)| (format!("io.kubernetes.cri.{key}"), (*value).to_owned());
+    pairs.iter().map(annotation).collect()
+}
+
+fn user(container: &Container) -> api::User {
+    let user = &container.user;
+    let mut additional_gids = vec![user.gid];
+    additional_gids.extend(&user.groups);
+    api::User {
+        uid: user.uid,
+        gid: user.gid,
+        additional_gids,
+    }
+}
+
+fn sandbox_id(sandbox: &Sandbox) -> String {
+    identifier(&[&sandbox.namespace, &sandbox.name, &sandbox.uid])
+}
+
+/// An id as containerd's are, 64 hexadecimal digits, but always the same for the same names.
+fn identifier(names: &[&str]) -> String {
+    (0..4u64)
+        .map(|part| format!("{:016x}", hash(part, names)))
+        .collect()
+}
+
+/// A uid as the API server's are, but always the same for the same Pod.
+pub(super) fn uid(namespace: &str, name: &str) -> String {
+    let digits = identifier(&["uid", namespace, name]);
+    let part = |range: std::ops::Range<usize>| &digits[range];
+    let (a, b, c, d, e) = (
+        part(0..8),
+        part(8..12),
+        part(13..16),
+        part(17..20),
+        part(20..32),
+    );
+    format!("{a}-{b}-4{c}-8{d}-{e}")
+}
+
+/// FNV-1a: ids stand in golden files, so that no release of any library may change them.
+fn hash(seed: u64, names: &[&str]) -> u64 {
+    const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+    const PRIME: u64 = 0x0100_0000_01b3;
+    let bytes = names.iter().flat_map(|name| name.bytes().chain([0]));
+    bytes.fold(OFFSET ^ seed, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(PRIME)
+    })
+}

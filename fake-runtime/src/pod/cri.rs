@@ -1,0 +1,158 @@
+//! What a kubelet asks of a runtime over CRI, as far as NRI shows it.
+//!
+//! Between a manifest and the runtime's requests: [`kubelet`](super::kubelet) makes these of the one,
+//! [`containerd`](super::containerd) makes the other of these. The recordings were made at this level, so that
+//! this is where they pin what containerd does.
+
+use std::collections::BTreeMap;
+
+use super::manifest::{Propagation, SeccompProfile};
+
+/// A pod that is to be made.
+#[derive(Clone, Debug, Default)]
+pub struct Sandbox {
+    /// The Pod's name.
+    pub name: String,
+    /// Its namespace.
+    pub namespace: String,
+    /// Its uid.
+    pub uid: String,
+    /// The host name inside. Empty is the node's.
+    pub hostname: String,
+    /// Where its containers' logs go.
+    pub log_directory: String,
+    /// Labels, the kubelet's own among them.
+    pub labels: BTreeMap<String, String>,
+    /// Annotations, the kubelet's own among them.
+    pub annotations: BTreeMap<String, String>,
+    /// The cgroup that holds it. Empty leaves that to the runtime.
+    pub cgroup_parent: String,
+    /// The RuntimeClass's handler. Empty is the default.
+    pub runtime_handler: String,
+    /// Which namespaces it has.
+    pub namespaces: Namespaces,
+    /// What its containers need together, where the kubelet says.
+    pub resources: Option<Resources>,
+}
+
+/// Which namespaces a pod has of its own.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Namespaces {
+    /// The network is the node's.
+    pub host_network: bool,
+    /// IPC is the node's.
+    pub host_ipc: bool,
+    /// Whose process ids its containers see.
+    pub pid: PidNamespace,
+}
+
+/// Whose process ids the containers of a pod see.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PidNamespace {
+    /// Each its own.
+    #[default]
+    Container,
+    /// All the same.
+    Pod,
+    /// The node's.
+    Node,
+}
+
+/// A container that is to be made.
+#[derive(Clone, Debug, Default)]
+pub struct Container {
+    /// The name, unique within the pod.
+    pub name: String,
+    /// The image's reference.
+    pub image: String,
+    /// What it runs: command and arguments.
+    pub args: Vec<String>,
+    /// Variables, in order.
+    pub env: Vec<(String, String)>,
+    /// Mounts, in order.
+    pub mounts: Vec<Mount>,
+    /// Devices of the node.
+    pub devices: Vec<Device>,
+    /// Devices by their CDI names.
+    pub cdi_devices: Vec<String>,
+    /// Labels, the kubelet's own among them.
+    pub labels: BTreeMap<String, String>,
+    /// Annotations, the kubelet's own among them.
+    pub annotations: BTreeMap<String, String>,
+    /// Has the node's devices.
+    pub privileged: bool,
+    /// Has a terminal.
+    pub tty: bool,
+    /// Its root file system cannot be written to.
+    pub readonly_root: bool,
+    /// Whom it runs as.
+    pub user: User,
+    /// Which system calls it may make, where the kubelet says.
+    pub seccomp: Option<SeccompProfile>,
+    /// What it may use.
+    pub resources: Resources,
+}
+
+/// A mount that is to be made.
+#[derive(Clone, Debug, Default)]
+pub struct Mount {
+    /// Where it goes.
+    pub container_path: String,
+    /// What is mounted.
+    pub host_path: String,
+    /// Cannot be written to.
+    pub readonly: bool,
+    /// Whether mounts made below it show on the other side.
+    pub propagation: Propagation,
+}
+
+/// A device that is to be handed on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Device {
+    /// Where it is, on the node as in the container.
+    pub path: String,
+    /// `c` or `b`.
+    pub kind: String,
+    /// Major number.
+    pub major: i64,
+    /// Minor number.
+    pub minor: i64,
+    /// Mode bits of the node.
+    pub mode: u32,
+    /// Owner of the node.
+    pub uid: u32,
+    /// Group of the node.
+    pub gid: u32,
+    /// Of `r`, `w` and `m`.
+    pub permissions: String,
+}
+
+/// Whom a container's process runs as.
+#[derive(Clone, Debug, Default)]
+pub struct User {
+    /// The user.
+    pub uid: u32,
+    /// The user's group.
+    pub gid: u32,
+    /// Further groups.
+    pub groups: Vec<u32>,
+}
+
+/// What a container or a pod may use. 0 and empty leave a limit alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Resources {
+    /// CPU time beside others'.
+    pub cpu_shares: u64,
+    /// CPU time in microseconds a period.
+    pub cpu_quota: i64,
+    /// The period, in microseconds.
+    pub cpu_period: u64,
+    /// CPUs, as a list.
+    pub cpus: String,
+    /// Memory nodes, as a list.
+    pub mems: String,
+    /// Memory, in bytes; with swap it is no more.
+    pub memory_limit: i64,
+    /// How gladly the kernel kills it, where the kubelet says.
+    pub oom_score_adj: Option<i64>,
+}
