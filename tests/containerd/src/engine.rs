@@ -1,0 +1,40 @@
+//! The Docker engine that the nodes run in.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::Once;
+
+/// The label of every container started here; its value is the process that it belongs to.
+pub(crate) const OWNER_LABEL: &str = "nri-plugin.test-process";
+
+/// Removes the containers of earlier runs that were killed before they could. Once in a process.
+///
+/// # Panics
+///
+/// When no engine answers, with what it said.
+pub(crate) fn sweep() {
+    static SWEPT: Once = Once::new();
+    SWEPT.call_once(|| {
+        let format = format!("{{{{.ID}}}} {{{{.Label \"{OWNER_LABEL}\"}}}}");
+        let filter = format!("label={OWNER_LABEL}");
+        let containers = docker(&["ps", "--all", "--filter", &filter, "--format", &format]);
+        for container in containers.lines() {
+            let (id, owner) = container.split_once(' ').unwrap_or((container, ""));
+            if !Path::new("/proc").join(owner).exists() {
+                docker(&["rm", "--force", "--volumes", id]);
+            }
+        }
+    });
+}
+
+fn docker(arguments: &[&str]) -> String {
+    let output = Command::new("docker").args(arguments).output();
+    let output = output.expect("cannot run `docker`: these tests need a Docker engine");
+    assert!(
+        output.status.success(),
+        "these tests need a Docker engine; `docker {}` says: {}",
+        arguments.join(" "),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}

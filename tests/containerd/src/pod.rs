@@ -1,0 +1,179 @@
+//! What became of what was asked for: running pods and their containers.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use tonic::Status;
+
+use crate::cri::{Cri, v1};
+use crate::inside::Inside;
+use crate::spec::{ContainerSpec, PodSpec};
+
+/// A running pod.
+#[derive(Clone, Debug)]
+pub struct Pod {
+    cri: Cri,
+    id: String,
+    config: v1::PodSandboxConfig,
+}
+
+impl Pod {
+    pub(crate) async fn run(mut cri: Cri, PodSpec(config): PodSpec) -> Self {
+        let request = v1::RunPodSandboxRequest {
+            config: Some(config.clone()),
+        };
+        let answer = cri.runtime.run_pod_sandbox(request).await;
+        let id = answer.expect("a pod runs").into_inner().pod_sandbox_id;
+        Self { cri, id, config }
+    }
+
+    /// Creates a container. This is when plugins are asked about it.
+    ///
+    /// # Errors
+    ///
+    /// containerd's, when it or a plugin refuses the container.
+    pub async fn create(&self, ContainerSpec(config): ContainerSpec) -> Result<Container, Status> {
+        let request = v1::CreateContainerRequest {
+            pod_sandbox_id: self.id.clone(),
+            config: Some(config),
+            sandbox_config: Some(self.config.clone()),
+        };
+        let mut cri = self.cri.clone();
+        let answer = cri.runtime.create_container(request).await?;
+        let id = answer.into_inner().container_id;
+        Ok(Container::known(cri, id))
+    }
+
+    /// Creates a container and starts it.
+    ///
+    /// # Panics
+    ///
+    /// When containerd refuses either.
+    pub async fn start(&self, spec: ContainerSpec) -> Container {
+        let container = self.create(spec).await.expect("a container is created");
+        container.start().await.expect("a container starts");
+        container
+    }
+
+    /// Ends the pod and everything in it.
+    ///
+    /// # Panics
+    ///
+    /// When containerd does not.
+    pub async fn remove(mut self) {
+        let request = v1::StopPodSandboxRequest {
+            pod_sandbox_id: self.id.clone(),
+        };
+        let stopped = self.cri.runtime.stop_pod_sandbox(request).await;
+        stopped.expect("a pod stops");
+        let request = v1::RemovePodSandboxRequest {
+            pod_sandbox_id: self.id,
+        };
+        let removed = self.cri.runtime.remove_pod_sandbox(request).await;
+        removed.expect("a pod is removed");
+    }
+}
+
+/// A created container.
+#[derive(Clone, Debug)]
+pub struct Container {
+    cri: Cri,
+    id: String,
+}
+
+impl Container {
+    pub(crate) fn known(cri: Cri, id: String) -> Self {
+        Self { cri, id }
+    }
+
+    /// containerd's name for it.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Starts it.
+    ///
+    /// # Errors
+    ///
+    /// containerd's, when the container cannot be started as it was created.
+    pub async fn start(&self) -> Result<(), Status> {
+        let request = v1::StartContainerRequest {
+            container_id: self.id.clone(),
+        };
+        self.cri.runtime.clone().start_container(request).await?;
+        Ok(())
+    }
+
+    /// Waits until its program ends, and gives its exit status.
+    ///
+    /// # Panics
+    ///
+    /// When it goes on.
+    pub async fn exit_code(&self) -> i32 {
+        for _ in 0..500 {
+            let status = self.status(false).await.status.unwrap_or_default();
+            if status.state() == v1::ContainerState::Exited {
+                return status.exit_code;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("the container runs on");
+    }
+
+    /// Runs a shell script in it, and gives what it printed.
+    ///
+    /// # Panics
+    ///
+    /// When the script fails.
+    pub async fn sh(&self, script: &str) -> String {
+        let request = v1::ExecSyncRequest {
+            container_id: self.id.clone(),
+            cmd: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
+            timeout: 20,
+        };
+        let answer = self.cri.runtime.clone().exec_sync(request).await;
+        let answer = answer.expect("a command runs").into_inner();
+        assert_eq!(
+            answer.exit_code,
+            0,
+            "`{script}` inside: {}",
+            String::from_utf8_lossy(&answer.stderr)
+        );
+        String::from_utf8_lossy(&answer.stdout).into_owned()
+    }
+
+    /// What its program sees, which is what the OCI spec of it says. Its own id is written `<id>`.
+    ///
+    /// # Panics
+    ///
+    /// When it cannot be looked into, or a variable, mount or device is not as the spec has it.
+    pub async fn inside(&self) -> Inside {
+        let seen = self.sh(Inside::SCRIPT).await.replace(&self.id, "<id>");
+        let inside = Inside::parse(&seen);
+        inside.assert_agrees(&self.oci_spec().await);
+        inside
+    }
+
+    /// The OCI spec that containerd kept of it, with `<id>` wherever the container's own id stands.
+    ///
+    /// # Panics
+    ///
+    /// When containerd gives none.
+    pub async fn oci_spec(&self) -> Value {
+        let info = self.status(true).await;
+        let info = info.info.get("info").map_or("", String::as_str);
+        let info = info.replace(&self.id, "<id>");
+        let mut info: Value = serde_json::from_str(&info).expect("containerd's info is JSON");
+        info["runtimeSpec"].take()
+    }
+
+    async fn status(&self, verbose: bool) -> v1::ContainerStatusResponse {
+        let request = v1::ContainerStatusRequest {
+            container_id: self.id.clone(),
+            verbose,
+        };
+        let answer = self.cri.runtime.clone().container_status(request).await;
+        answer.expect("a container has a status").into_inner()
+    }
+}
