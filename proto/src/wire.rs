@@ -70,6 +70,14 @@ impl Side {
         }
     }
 
+    /// The longest frame with which the peer may begin a message: containerd closes the connection on a longer one.
+    const fn longest_first_frame(self) -> usize {
+        match self {
+            Self::Plugin => MAX_FRAME,
+            Self::Runtime => Split::CONTAINERD.first,
+        }
+    }
+
     /// Whether a message of unknown type in place of an answer fails the call: so it does in containerd. A plugin
     /// waits on for the answer.
     const fn minds_unknown_types(self) -> bool {

@@ -9,13 +9,15 @@ use super::reassembly::{Event, Reassembly, take};
 /// The peer does not speak NRI's mux, or means no good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "a frame of {length} bytes on logical connection {connection} is over the limit of {MAX_FRAME}"
+    "a frame of {length} bytes on logical connection {connection} is over the limit of {limit}"
 )]
 pub struct FrameTooLong {
     /// The frame's logical connection.
     pub connection: u32,
     /// What its header announced, in bytes.
     pub length: u32,
+    /// What it may be: [`MAX_FRAME`], or less where a message begins.
+    pub limit: usize,
 }
 
 /// Takes what a socket gives, in pieces of any size, and gives back messages.
@@ -28,6 +30,8 @@ pub struct Demux {
     filled: usize,
     /// What is left of the frame whose header was read last.
     frame: FrameHeader,
+    /// The longest frame with which a message may begin.
+    first_frame: usize,
     plugin: Reassembly,
     runtime: Reassembly,
 }
@@ -49,9 +53,17 @@ impl Demux {
                 connection: 0,
                 length: 0,
             },
+            first_frame: MAX_FRAME,
             plugin: Reassembly::new(),
             runtime: Reassembly::new(),
         }
+    }
+
+    /// The same, refusing a message whose first frame is longer than this.
+    #[must_use]
+    pub fn first_frame_at_most(mut self, bytes: usize) -> Self {
+        self.first_frame = bytes;
+        self
     }
 
     /// Takes bytes off the front of `input` until something is complete, and says on which logical connection;
@@ -59,7 +71,8 @@ impl Demux {
     ///
     /// # Errors
     ///
-    /// A frame over [`MAX_FRAME`]. The stream cannot be read any further then.
+    /// A frame over [`MAX_FRAME`], or one over the limit where a message begins. The stream cannot be read any
+    /// further then.
     pub fn feed(&mut self, input: &mut &[u8]) -> Result<Option<(u32, Event)>, FrameTooLong> {
         while !input.is_empty() {
             if self.frame.length == 0 {
@@ -94,8 +107,17 @@ impl Demux {
             self.filled = 0;
             self.frame = FrameHeader::decode(self.header);
             let FrameHeader { connection, length } = self.frame;
-            if length as usize > MAX_FRAME {
-                return Err(FrameTooLong { connection, length });
+            let limit = match connection {
+                PLUGIN_CONNECTION if self.plugin.is_between_messages() => self.first_frame,
+                RUNTIME_CONNECTION if self.runtime.is_between_messages() => self.first_frame,
+                _ => MAX_FRAME,
+            };
+            if length as usize > limit {
+                return Err(FrameTooLong {
+                    connection,
+                    length,
+                    limit,
+                });
             }
         }
         Ok(())

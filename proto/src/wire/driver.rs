@@ -94,7 +94,7 @@ async fn read(
     service: &Service,
     calls: &Calls,
 ) -> Closed {
-    let mut demux = Demux::new();
+    let mut demux = Demux::new().first_frame_at_most(side.longest_first_frame());
     let mut buffer = vec![0; READ_BUFFER];
     loop {
         let mut input = match socket.read(&mut buffer).await {

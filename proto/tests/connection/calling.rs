@@ -1,7 +1,9 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use nri_proto::wire::{CallError, Code, MAX_BODY, Message, MessageHeader, Side, Split, Status};
+use nri_proto::wire::{
+    CallError, Closed, Code, MAX_BODY, Message, MessageHeader, Side, Split, Status,
+};
 
 use crate::peer::{connect, response};
 
@@ -132,8 +134,7 @@ async fn an_answer_over_the_limit_fails_its_call_and_no_other() {
     let mut message = header.encode().to_vec();
     message.resize(MessageHeader::LEN + MAX_BODY + 1, 0);
     let mut frames = bytes::BytesMut::new();
-    // In two frames, since one could not hold it.
-    Split::every(MAX_BODY / 2 + 100).put(&mut frames, 1, &message);
+    Split::CONTAINERD.put(&mut frames, 1, &message);
     it.peer.send_raw(&frames).await;
     assert_eq!(first.await.unwrap(), Err(CallError::AnswerTooLarge(length)));
 
@@ -141,6 +142,20 @@ async fn an_answer_over_the_limit_fails_its_call_and_no_other() {
     let (two, _) = it.peer.next_request().await;
     it.peer.answer(&response(two, b"well")).await;
     assert_eq!(second.await.unwrap(), Ok(Bytes::from_static(b"well")));
+}
+
+#[tokio::test]
+async fn an_answer_that_begins_with_a_long_frame_ends_the_runtimes_connection() {
+    let mut it = connect(Side::Runtime);
+    let call = tokio::spawn(async move { it.caller.call("s", "m", vec![]).await });
+    let (stream, _) = it.peer.next_request().await;
+    let answer = response(stream, &[0; 5000]);
+    let whole = Split::every(MAX_BODY);
+    it.peer
+        .send_raw(&answer.frames(Side::Runtime.calls(), whole))
+        .await;
+    assert_eq!(call.await.unwrap(), Err(CallError::Closed));
+    assert!(matches!(it.driver.await.unwrap(), Closed::Frame(_)));
 }
 
 #[tokio::test]

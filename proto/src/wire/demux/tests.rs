@@ -100,11 +100,29 @@ fn the_longest_frame_is_taken_and_one_byte_more_is_not() {
     let error = FrameTooLong {
         connection: 1,
         length: longest + 1,
+        limit: MAX_FRAME,
     };
     assert_eq!(
         Demux::new().feed(&mut header(longest + 1).as_slice()),
         Err(error)
     );
+}
+
+#[test]
+fn a_limit_on_first_frames_leaves_later_frames_of_a_message_alone() {
+    let message = message(1, &[0; 100]).encode();
+    let mut bytes = BytesMut::new();
+    put_frame(&mut bytes, 1, &message[..20]);
+    put_frame(&mut bytes, 1, &message[20..]);
+    put_frame(&mut bytes, 1, &message);
+    let mut demux = Demux::new().first_frame_at_most(20);
+    let mut input = &*bytes;
+    assert!(matches!(
+        demux.feed(&mut input),
+        Ok(Some((1, Event::Message(_))))
+    ));
+    let error = demux.feed(&mut input).unwrap_err();
+    assert_eq!((error.length, error.limit), (110, 20));
 }
 
 #[test]
