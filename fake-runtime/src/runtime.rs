@@ -4,8 +4,11 @@ mod builder;
 mod calls;
 mod creation;
 mod expectation;
+mod faults;
 mod hub;
 mod identity;
+mod link;
+mod plan;
 mod plugin;
 mod received;
 mod registration;
@@ -23,7 +26,10 @@ use nri_proto::api::{Container, CreateContainerRequest, PodSandbox};
 pub use builder::{Builder, StartError};
 pub use creation::{Asked, Created, Refused};
 pub use expectation::{Expectation, Unmet};
+pub use faults::{Cut, Fault, FaultError};
 pub use hub::WaitedInVain;
+pub use link::Pace;
+pub use plan::Call;
 pub use plugin::PluginInfo;
 pub use received::Received;
 pub use socket::SocketError;
@@ -96,6 +102,12 @@ impl FakeRuntime {
                 (state.registrations >= count).then_some(())
             })
             .await
+    }
+
+    /// How often plugins have registered until now, those that have gone since included.
+    #[must_use]
+    pub fn registration_count(&self) -> usize {
+        self.hub.registrations()
     }
 
     /// Waits until no plugin is registered.

@@ -31,6 +31,7 @@ pub struct Builder {
     host: Host,
     timeouts: Timeouts,
     patience: Duration,
+    seed: u64,
 }
 
 impl Default for Builder {
@@ -45,6 +46,7 @@ impl Default for Builder {
                 request: milliseconds(profile::REQUEST_TIMEOUT_MS),
             },
             patience: DEFAULT_PATIENCE,
+            seed: 0,
         }
     }
 }
@@ -112,6 +114,12 @@ impl Builder {
         Self { patience, ..self }
     }
 
+    /// Draws whatever faults leave to chance from this number. The default is 0.
+    #[must_use]
+    pub fn seed(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
+
     /// Starts listening. Plugins can connect as soon as this returns.
     ///
     /// # Errors
@@ -133,6 +141,7 @@ impl Builder {
             self.patience,
             self.inventory,
             self.host,
+            self.seed,
         );
         let server = Server::start(hub.clone(), listener);
         Ok(FakeRuntime {

@@ -5,6 +5,8 @@ use std::time::Duration;
 use nri_proto::wire::{CallError, Caller, Code, Status};
 use prost::Message;
 
+use crate::create::Answer;
+
 pub(super) const RUNTIME_SERVICE: &str = "nri.pkg.api.v1alpha1.Runtime";
 const PLUGIN_SERVICE: &str = "nri.pkg.api.v1alpha1.Plugin";
 
@@ -49,12 +51,28 @@ impl From<CallError> for Failure {
     }
 }
 
+impl From<Failure> for Answer {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Answered(status) => Self::Error {
+                code: go_name(status.code),
+                message: status.message,
+            },
+            Failure::TooLarge(_) => Self::Error {
+                code: go_name(Code::RESOURCE_EXHAUSTED),
+                message: failure.to_string(),
+            },
+            Failure::Lost(why) => Self::Lost(why),
+        }
+    }
+}
+
 fn undecodable(error: prost::DecodeError) -> Failure {
     Failure::Answered(Status::new(Code::UNKNOWN, error.to_string()))
 }
 
 /// A code as Go's gRPC library writes it, in which containerd reports a plugin's error.
-pub(super) fn go_name(code: Code) -> String {
+fn go_name(code: Code) -> String {
     let names = [
         "OK",
         "Canceled",

@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use nri_proto::api::{CreateContainerRequest, CreateContainerResponse};
-use nri_proto::wire::Code;
 use tokio::time::Instant;
 
-use super::calls::{Failure, go_name};
 use super::hub::Hub;
+use super::plan::Call;
 use super::plugin::Plugin;
 use super::received::Received;
 use super::validation::validate;
@@ -63,6 +62,15 @@ pub(super) async fn create(
     before: Spec,
 ) -> Result<Created, Refused> {
     let _one_at_a_time = hub.requests.lock().await;
+    create_at_once(hub, request, before).await
+}
+
+/// The same, whatever else is going on.
+pub(super) async fn create_at_once(
+    hub: &Hub,
+    request: CreateContainerRequest,
+    before: Spec,
+) -> Result<Created, Refused> {
     let start = Instant::now();
     let mut asked = Vec::new();
     match play(hub, request, &before, &mut asked).await {
@@ -109,22 +117,17 @@ async fn play(
 }
 
 async fn ask(hub: &Hub, plugin: &Plugin, request: CreateContainerRequest) -> Asked {
+    hub.plan.delay(Call::CreateContainer).await;
+    plugin.link.set_pace(hub.plan.pace());
     let start = Instant::now();
     let answer = plugin
         .call::<CreateContainerResponse>(hub, "CreateContainer", &request)
         .await;
     let latency = start.elapsed();
+    plugin.link.set_pace(None);
     let answer = match answer {
         Ok(response) => Answer::Adjust(Box::new(response.adjust.unwrap_or_default())),
-        Err(Failure::Answered(status)) => Answer::Error {
-            code: go_name(status.code),
-            message: status.message,
-        },
-        Err(failure @ Failure::TooLarge(_)) => Answer::Error {
-            code: go_name(Code::RESOURCE_EXHAUSTED),
-            message: failure.to_string(),
-        },
-        Err(Failure::Lost(why)) => Answer::Lost(why),
+        Err(failure) => failure.into(),
     };
     let name = plugin.info.to_string();
     hub.note(Received::CreateContainer {

@@ -2,12 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fastrand::Rng;
 use tokio::sync::{Mutex, watch};
 
 use super::Timeouts;
+use super::lock;
+use super::plan::Plan;
 use super::plugin::Plugin;
 use super::received::Received;
 use super::synchronize::Inventory;
@@ -31,6 +35,8 @@ pub(super) struct Hub {
     pub(super) host: Host,
     /// Held over each request: containerd makes one at a time.
     pub(super) requests: Mutex<()>,
+    pub(super) plan: Plan,
+    random: std::sync::Mutex<Rng>,
     patience: Duration,
     state: watch::Sender<State>,
 }
@@ -55,6 +61,7 @@ impl Hub {
         patience: Duration,
         inventory: Inventory,
         host: Host,
+        seed: u64,
     ) -> Arc<Self> {
         Arc::new(Self {
             profile,
@@ -62,6 +69,8 @@ impl Hub {
             inventory,
             host,
             requests: Mutex::default(),
+            plan: Plan::default(),
+            random: std::sync::Mutex::new(Rng::with_seed(seed)),
             patience,
             state: watch::Sender::default(),
         })
@@ -88,8 +97,17 @@ impl Hub {
         })
     }
 
+    /// The next number drawn from the seed.
+    pub(super) fn random(&self, range: RangeInclusive<usize>) -> usize {
+        lock(&self.random).usize(range)
+    }
+
     pub(super) fn received(&self) -> Vec<Received> {
         self.state.borrow().received.clone()
+    }
+
+    pub(super) fn registrations(&self) -> usize {
+        self.state.borrow().registrations
     }
 
     pub(super) fn plugins(&self) -> Vec<Plugin> {

@@ -1,12 +1,14 @@
 //! A registered plugin.
 
 use std::fmt;
+use std::sync::Arc;
 
 use nri_proto::wire::Caller;
 use tokio::task::AbortHandle;
 
 use super::calls::{self, Failure};
 use super::hub::Hub;
+use super::link::Control;
 use crate::profile::Profile;
 
 /// `CREATE_CONTAINER` in an event mask: event n is bit n-1.
@@ -38,6 +40,7 @@ pub(super) struct Plugin {
     /// The name that its connection had before it registered.
     pub(super) connection: String,
     pub(super) caller: Caller,
+    pub(super) link: Arc<Control>,
     /// Aborting it closes the connection.
     pub(super) driver: AbortHandle,
 }

@@ -15,6 +15,8 @@ use tokio::task::JoinSet;
 use super::calls::{self, RUNTIME_SERVICE};
 use super::hub::Hub;
 use super::identity;
+use super::link::Link;
+use super::plan::{Call, Handshake};
 use super::plugin::{Plugin, PluginInfo};
 use super::received::Received;
 use super::synchronize::synchronize;
@@ -30,7 +32,9 @@ type Registration = Result<RegisterPluginRequest, String>;
 /// Plays one connection up to the point where its plugin is asked about containers, or is none.
 pub(super) async fn register(hub: &Arc<Hub>, stream: UnixStream, connections: &mut JoinSet<()>) {
     let connection = hub.connected();
-    let (caller, incoming, driver) = wire::open(stream, Side::Runtime);
+    let handshake = hub.plan.handshake();
+    let (stream, link) = Link::new(stream);
+    let (caller, incoming, driver) = wire::open_with(stream, Side::Runtime, hub.plan.split());
     let driver = connections.spawn({
         let (hub, connection) = (hub.clone(), connection.clone());
         async move {
@@ -39,7 +43,13 @@ pub(super) async fn register(hub: &Arc<Hub>, stream: UnixStream, connections: &m
         }
     });
     let (registered, registration) = oneshot::channel();
-    connections.spawn(serve(hub.clone(), connection.clone(), incoming, registered));
+    let (configured, until_configured) = oneshot::channel();
+    let answering = Answering {
+        registered,
+        handshake,
+        until_configured,
+    };
+    connections.spawn(serve(hub.clone(), connection.clone(), incoming, answering));
 
     let reject = |why: String| {
         hub.note(Received::Rejected {
@@ -67,9 +77,16 @@ pub(super) async fn register(hub: &Arc<Hub>, stream: UnixStream, connections: &m
         },
         connection,
         caller,
+        link,
         driver,
     };
-    if let Err(why) = admit(hub, &plugin).await {
+    if matches!(
+        handshake,
+        Handshake::NeverAnswered | Handshake::NeverConfigured
+    ) {
+        return;
+    }
+    if let Err(why) = admit(hub, &plugin, configured).await {
         let name = plugin.info.to_string();
         hub.note(Received::Rejected { plugin: name, why });
         plugin.close(hub, CLOSED_BY_US);
@@ -77,8 +94,14 @@ pub(super) async fn register(hub: &Arc<Hub>, stream: UnixStream, connections: &m
 }
 
 /// Configures and synchronizes a plugin, and from then on asks it.
-async fn admit(hub: &Arc<Hub>, plugin: &Plugin) -> Result<(), String> {
+async fn admit(
+    hub: &Arc<Hub>,
+    plugin: &Plugin,
+    configured: oneshot::Sender<()>,
+) -> Result<(), String> {
     let events = configure(hub, &plugin.caller).await?;
+    // Whoever waited for it has gone with the connection.
+    let _ = configured.send(());
     let info = PluginInfo {
         events,
         ..plugin.info.clone()
@@ -91,6 +114,7 @@ async fn admit(hub: &Arc<Hub>, plugin: &Plugin) -> Result<(), String> {
     if beyond != 0 {
         return Err(format!("invalid plugin events: {beyond:#x}"));
     }
+    hub.plan.delay(Call::Synchronize).await;
     let parts = synchronize(hub, &plugin.caller).await?;
     hub.add(
         Plugin {
@@ -123,6 +147,7 @@ async fn configure(hub: &Hub, caller: &Caller) -> Result<i32, String> {
             String::new()
         },
     };
+    hub.plan.delay(Call::Configure).await;
     let answer: ConfigureResponse =
         calls::call(caller, hub.timeouts.request, "Configure", &request)
             .await
@@ -130,19 +155,57 @@ async fn configure(hub: &Hub, caller: &Caller) -> Result<i32, String> {
     Ok(answer.events)
 }
 
-/// Serves what plugins ask of a runtime, until the connection ends.
-async fn serve(
-    hub: Arc<Hub>,
-    connection: String,
-    mut incoming: Incoming,
+/// How a registration is answered.
+struct Answering {
     registered: oneshot::Sender<Registration>,
-) {
-    let mut registered = Some(registered);
+    handshake: Handshake,
+    until_configured: oneshot::Receiver<()>,
+}
+
+impl Answering {
+    /// Answers, and has the plugin configured, in the order that the handshake asks for. Gives the request back
+    /// where it is to stay without an answer.
+    async fn answer(
+        self,
+        hub: &Hub,
+        request: Request,
+        registration: Registration,
+    ) -> Option<Request> {
+        let reply = reply(&registration);
+        // Whoever waits for it may have given up, and will close the connection.
+        let register = || drop(self.registered.send(registration));
+        hub.plan.delay(Call::RegistrationAnswer).await;
+        match self.handshake {
+            Handshake::InOrder | Handshake::NeverConfigured => {
+                request.reply(reply);
+                register();
+                None
+            }
+            Handshake::ConfiguredFirst => {
+                register();
+                // The error says that it never will be.
+                let _ = self.until_configured.await;
+                request.reply(reply);
+                None
+            }
+            Handshake::NeverAnswered => {
+                register();
+                Some(request)
+            }
+        }
+    }
+}
+
+/// Serves what plugins ask of a runtime, until the connection ends.
+async fn serve(hub: Arc<Hub>, connection: String, mut incoming: Incoming, answering: Answering) {
+    let mut answering = Some(answering);
     let mut plugin = connection;
+    // Dropped, it would be answered with an error.
+    let mut _never_answered = None;
     while let Some(request) = incoming.next().await {
         match (request.service.as_str(), request.method.as_str()) {
             (RUNTIME_SERVICE, "RegisterPlugin") => {
-                let registration = answer_registration(&hub, request);
+                let registration = read_registration(&hub, &request);
                 if let Ok(identity) = &registration {
                     let index = &identity.plugin_idx;
                     plugin = format!("{index}-{}", identity.plugin_name);
@@ -150,9 +213,11 @@ async fn serve(
                         plugin: plugin.clone(),
                     });
                 }
-                if let Some(registered) = registered.take() {
-                    // Whoever waited has given up, and will close the connection.
-                    let _ = registered.send(registration);
+                match answering.take() {
+                    Some(first) => {
+                        _never_answered = first.answer(&hub, request, registration).await;
+                    }
+                    None => request.reply(reply(&registration)),
                 }
             }
             (RUNTIME_SERVICE, "UpdateContainers") => answer_update(&hub, &plugin, request),
@@ -168,22 +233,22 @@ async fn serve(
     }
 }
 
-fn answer_registration(hub: &Hub, request: Request) -> Registration {
+fn read_registration(hub: &Hub, request: &Request) -> Registration {
     let registration = RegisterPluginRequest::decode(request.payload.clone())
-        .map_err(|error| error.to_string())
-        .and_then(|it| {
-            identity::check(
-                &it.plugin_name,
-                &it.plugin_idx,
-                hub.profile.strict_plugin_names,
-            )?;
-            Ok(it)
-        });
-    request.reply(match &registration {
+        .map_err(|error| error.to_string())?;
+    identity::check(
+        &registration.plugin_name,
+        &registration.plugin_idx,
+        hub.profile.strict_plugin_names,
+    )?;
+    Ok(registration)
+}
+
+fn reply(registration: &Registration) -> Result<Vec<u8>, Status> {
+    match registration {
         Ok(_) => Ok(Vec::new()),
         Err(why) => Err(Status::new(Code::UNKNOWN, why.clone())),
-    });
-    registration
+    }
 }
 
 fn answer_update(hub: &Hub, plugin: &str, request: Request) {

@@ -1,0 +1,139 @@
+//! The runtime's end of one socket, and what can be done to it from outside of the connection that runs on it.
+
+mod first_frames;
+
+use std::io;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::UnixStream;
+use tokio::sync::watch;
+use tokio::time::{Sleep, sleep};
+
+use super::lock;
+use first_frames::FirstFrames;
+
+/// How slowly a socket is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// At most so many bytes at a time.
+    pub bytes: usize,
+    /// And then a pause.
+    pub pause: Duration,
+}
+
+/// A socket that closes on what containerd closes on: a message whose first frame is too long.
+pub(super) struct Link {
+    socket: UnixStream,
+    control: Arc<Control>,
+    frames: FirstFrames,
+    pause: Option<Pin<Box<Sleep>>>,
+}
+
+/// What can be done to a [`Link`] while a connection runs on it.
+#[derive(Debug, Default)]
+pub(super) struct Control {
+    pace: Mutex<Option<Pace>>,
+    half_closed: AtomicBool,
+    /// How many bytes were written until now.
+    written: watch::Sender<usize>,
+}
+
+impl Link {
+    pub(super) fn new(socket: UnixStream) -> (Self, Arc<Control>) {
+        let control = Arc::<Control>::default();
+        let link = Self {
+            socket,
+            control: Arc::clone(&control),
+            frames: FirstFrames::default(),
+            pause: None,
+        };
+        (link, control)
+    }
+
+    /// Resolves once the pause is over that the pace asks for, if any.
+    fn poll_pause(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if let Some(pause) = &mut self.pause {
+            ready!(pause.as_mut().poll(context));
+            self.pause = None;
+        }
+        Poll::Ready(())
+    }
+}
+
+impl Control {
+    /// Reads at this pace from now on; `None` is at once.
+    pub(super) fn set_pace(&self, pace: Option<Pace>) {
+        *lock(&self.pace) = pace;
+    }
+
+    /// Says with the next write that nothing more will be written. Reading goes on.
+    pub(super) fn half_close(&self) {
+        self.half_closed.store(true, Ordering::Release);
+    }
+
+    /// How many bytes have been written in all.
+    pub(super) fn written(&self) -> usize {
+        *self.written.borrow()
+    }
+
+    /// Resolves when so many bytes have been written in all, or the socket is gone.
+    pub(super) async fn has_written(&self, bytes: usize) {
+        let mut written = self.written.subscribe();
+        // The sender lives as long as `self` does.
+        let _ = written.wait_for(|written| *written >= bytes).await;
+    }
+}
+
+impl AsyncRead for Link {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        ready!(self.poll_pause(context));
+        let this = &mut *self;
+        let pace = *lock(&this.control.pace);
+        let most = pace.map_or(usize::MAX, |pace| pace.bytes.max(1));
+        let part = buffer.initialize_unfilled_to(most.min(buffer.remaining()));
+        let mut part = ReadBuf::new(part);
+        ready!(Pin::new(&mut this.socket).poll_read(context, &mut part))?;
+        this.frames.read(part.filled())?;
+        let read = part.filled().len();
+        buffer.advance(read);
+        this.pause = pace
+            .filter(|_| read > 0)
+            .map(|pace| Box::pin(sleep(pace.pause)));
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Link {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let this = &mut *self;
+        let written = if this.control.half_closed.load(Ordering::Acquire) {
+            ready!(Pin::new(&mut this.socket).poll_shutdown(context))?;
+            bytes.len()
+        } else {
+            ready!(Pin::new(&mut this.socket).poll_write(context, bytes))?
+        };
+        this.control.written.send_modify(|total| *total += written);
+        Poll::Ready(Ok(written))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.socket).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.socket).poll_shutdown(context)
+    }
+}
