@@ -1,0 +1,13 @@
+//! The plugin's life beside a runtime: registering, serving, losing the runtime and finding it again, stopping.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod hung;
+mod life;
+mod plugin;
+mod prelaunched;
+mod raw_runtime;
+mod registration;
+mod requests;
+mod stop;
+mod synchronize;

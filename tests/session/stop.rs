@@ -1,0 +1,96 @@
+//! SIGTERM and SIGINT, in every state.
+
+use fake_runtime::create::Answer;
+use fake_runtime::runtime::FakeRuntime;
+use fake_runtime::staging::{Hold, NodeAgent, StagedAnswer, StagingLock};
+use rustix::process::Signal;
+
+use crate::plugin::{Plugin, annotated_pod, container};
+use crate::raw_runtime::RawRuntime;
+
+#[tokio::test]
+async fn it_stops_while_it_waits_to_be_registered() {
+    for signal in [Signal::TERM, Signal::INT] {
+        let runtime = RawRuntime::listen();
+        let mut plugin = Plugin::start(runtime.socket_path(), &[]).await;
+        let mut connection = runtime.accept().await;
+        let _unanswered = connection.registration().await;
+        plugin.signal(signal);
+        plugin.stopped().await;
+    }
+}
+
+#[tokio::test]
+async fn it_stops_while_it_waits_to_be_configured() {
+    let runtime = RawRuntime::listen();
+    let mut plugin = Plugin::start(runtime.socket_path(), &[]).await;
+    let mut connection = runtime.accept().await;
+    let (_, registration) = connection.registration().await;
+    registration.reply(Ok(Vec::new()));
+    plugin.signal(Signal::TERM);
+    plugin.stopped().await;
+}
+
+#[tokio::test]
+async fn it_stops_while_it_serves() {
+    for signal in [Signal::TERM, Signal::INT] {
+        let runtime = FakeRuntime::start().await.unwrap();
+        let mut plugin = Plugin::start(runtime.socket_path(), &[]).await;
+        runtime.plugin_registered().await.unwrap();
+        plugin.signal(signal);
+        plugin.logged("stopped").await;
+        plugin.stopped().await;
+        runtime.plugins_gone().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn it_stops_while_the_runtime_is_away() {
+    let runtime = FakeRuntime::start().await.unwrap();
+    let mut plugin = Plugin::start(runtime.socket_path(), &[]).await;
+    runtime.plugin_registered().await.unwrap();
+    runtime.stop().await;
+    plugin.until("/readyz", 503).await;
+    plugin.signal(Signal::TERM);
+    plugin.stopped().await;
+}
+
+#[tokio::test]
+async fn the_request_in_flight_is_answered_first() {
+    let staging = tempfile::tempdir().unwrap();
+    let lock = staging.path().join("lock");
+    let _free = StagingLock::hold(&lock, Hold::Free).unwrap();
+    let agent = NodeAgent::start(StagedAnswer {
+        delay_ms: 300,
+        ..StagedAnswer::status(200)
+    });
+    let agent = agent.await.unwrap();
+    let runtime = FakeRuntime::start().await.unwrap();
+    let flags = [
+        format!("--agent-staged-url={}/stagedz", agent.url()),
+        format!("--staging-lock-path={}", lock.display()),
+    ];
+    let mut plugin =
+        Plugin::start(runtime.socket_path(), &flags.each_ref().map(String::as_str)).await;
+    runtime.plugin_registered().await.unwrap();
+
+    let stop = async {
+        while plugin
+            .metric("nri_plugin_requests_in_flight")
+            .await
+            .as_deref()
+            != Some("1")
+        {}
+        plugin.signal(Signal::TERM);
+    };
+    let (created, ()) = tokio::join!(
+        runtime.create_container(annotated_pod(), container("c")),
+        stop
+    );
+    let answer = &created.unwrap().asked[0].answer;
+    assert!(
+        matches!(answer, Answer::Adjust(adjust) if adjust.mounts.len() == 2),
+        "{answer:?}"
+    );
+    plugin.stopped().await;
+}
