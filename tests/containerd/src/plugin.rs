@@ -105,6 +105,22 @@ impl Plugin {
         Probe::get(address, path).await
     }
 
+    /// Asks a probe until it answers with this status, and gives that answer.
+    ///
+    /// # Panics
+    ///
+    /// When it does not.
+    pub async fn probe_until(&self, path: &str, status: u16) -> Probe {
+        for _ in 0..1000 {
+            let probe = self.probe(path).await;
+            if probe.status == status {
+                return probe;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        panic!("{path} never answers {status}");
+    }
+
     /// The sum of the metrics whose name and labels start so.
     ///
     /// # Panics
