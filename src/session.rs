@@ -6,9 +6,7 @@ mod connect;
 mod connection;
 mod error;
 
-use std::time::Instant;
-
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use crate::answer::Answerer;
 use crate::decide::Staged;

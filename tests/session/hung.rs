@@ -1,27 +1,17 @@
 //! A file system that hangs, or a decision that panics, under a session.
 
 use std::io;
-use std::net::SocketAddr;
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use fake_runtime::create::Answer;
 use fake_runtime::runtime::FakeRuntime;
-use nri_plugin::answer::Answerer;
-use nri_plugin::config::{Config, HealthAddr};
 use nri_plugin::decide::{Entry, Node, Staged};
-use nri_plugin::flags::Flags;
-use nri_plugin::health::Health;
-use nri_plugin::metrics::Metrics;
 use nri_plugin::path::AbsolutePath;
-use nri_plugin::probes::{self, Probed};
-use nri_plugin::session::{Identity, Origin, Session};
-use nri_plugin::signals::Stop;
-use tokio::sync::watch;
-use tokio::task::JoinHandle;
 
-use crate::plugin::{annotated_pod, container, get, soon};
+use crate::in_process::InProcess;
+use crate::plugin::{annotated_pod, container, soon};
 
 /// A host that does the same whatever it is asked.
 struct Host<F>(F);
@@ -53,60 +43,6 @@ fn hung() -> (Sender<()>, Host<impl Fn() + Send + Sync>) {
     (release, Host(until_released))
 }
 
-/// The plugin without its process: a session and its probes.
-struct InProcess {
-    probes: SocketAddr,
-    stop: watch::Sender<bool>,
-    session: JoinHandle<()>,
-}
-
-fn start(runtime: &FakeRuntime, staged: impl Staged + Send + Sync + 'static) -> InProcess {
-    let config = Arc::new(Config::resolve(Flags::default()).unwrap());
-    let metrics = Metrics::default();
-    let health = Health::new(metrics.clone());
-    let address = HealthAddr {
-        host: "127.0.0.1".into(),
-        port: 0,
-    };
-    let listener = probes::listen(&address).unwrap();
-    let probed = Probed {
-        health: health.clone(),
-        gate: None,
-        metrics: metrics.clone(),
-    };
-    let probes = probes::serve(listener, probed).unwrap();
-    let (stop, stopped) = Stop::by_hand();
-    let session = Session {
-        origin: Origin::Socket(runtime.socket_path().to_owned()),
-        identity: Identity {
-            name: "in-process".into(),
-            index: "10".into(),
-        },
-        answerer: Answerer::new(config, staged, None, health, metrics.clone()),
-        metrics,
-    };
-    let session = tokio::spawn(async move { session.run(stopped).await.unwrap() });
-    InProcess {
-        probes,
-        stop,
-        session,
-    }
-}
-
-impl InProcess {
-    async fn until(&self, path: &str, status: u16) -> String {
-        let asking = async {
-            loop {
-                let (told, body) = get(self.probes, path).await;
-                if told == status {
-                    return body;
-                }
-            }
-        };
-        soon(&format!("{path} answers {status}"), asking).await
-    }
-}
-
 async fn adjusted(runtime: &FakeRuntime) -> bool {
     let created = runtime
         .create_container(annotated_pod(), container("c"))
@@ -128,7 +64,7 @@ async fn nri_114_a_hung_mount_costs_the_container_its_adjustment_and_shows_in_he
         .await
         .unwrap();
     let (release, host) = hung();
-    let plugin = start(&runtime, host);
+    let plugin = InProcess::start(runtime.socket_path(), host);
     runtime.plugin_registered().await.unwrap();
 
     assert!(!adjusted(&runtime).await);
@@ -144,7 +80,8 @@ async fn nri_114_a_hung_mount_costs_the_container_its_adjustment_and_shows_in_he
         "{body}"
     );
     assert!(body.contains("past the 800ms threshold"), "{body}");
-    assert_eq!(get(plugin.probes, "/readyz").await, (503, body));
+    let body = plugin.until("/readyz", 503).await;
+    assert!(body.contains("wedged: "), "{body}");
 
     drop(release);
     plugin.until("/healthz", 200).await;
@@ -156,19 +93,18 @@ async fn nri_114_a_hung_mount_costs_the_container_its_adjustment_and_shows_in_he
 async fn it_stops_although_a_mount_hangs() {
     let runtime = FakeRuntime::start().await.unwrap();
     let (_release, host) = hung();
-    let plugin = start(&runtime, host);
+    let plugin = InProcess::start(runtime.socket_path(), host);
     runtime.plugin_registered().await.unwrap();
     let stop = async {
-        while !get(plugin.probes, "/metrics")
-            .await
-            .1
-            .contains("requests_in_flight 1\n")
-        {}
+        plugin.request_in_flight().await;
         plugin.stop.send(true).unwrap();
     };
     let (adjusted, ()) = tokio::join!(adjusted(&runtime), stop);
     assert!(!adjusted, "what was in flight is answered, if with nothing");
-    soon("the session's end", plugin.session).await.unwrap();
+    soon("the session's end", plugin.session)
+        .await
+        .unwrap()
+        .unwrap();
 }
 
 #[tokio::test]
@@ -176,14 +112,10 @@ async fn a_runtime_that_goes_away_is_not_waited_for_because_a_mount_hangs() {
     let runtime = FakeRuntime::builder().request_timeout(Duration::from_secs(60));
     let runtime = runtime.start().await.unwrap();
     let (_release, host) = hung();
-    let plugin = start(&runtime, host);
+    let plugin = InProcess::start(runtime.socket_path(), host);
     runtime.plugin_registered().await.unwrap();
     let restart = async {
-        while !get(plugin.probes, "/metrics")
-            .await
-            .1
-            .contains("requests_in_flight 1\n")
-        {}
+        plugin.request_in_flight().await;
         runtime.restart().await.unwrap();
         runtime.registrations(2).await.unwrap();
     };
@@ -198,8 +130,8 @@ async fn a_runtime_that_goes_away_is_not_waited_for_because_a_mount_hangs() {
 async fn a_panic_costs_one_container_its_adjustment_and_no_more() {
     let runtime = FakeRuntime::start().await.unwrap();
     let panicked = Mutex::new(false);
-    let _plugin = start(
-        &runtime,
+    let _plugin = InProcess::start(
+        runtime.socket_path(),
         Host(move || {
             let first = !std::mem::replace(&mut *panicked.lock().unwrap(), true);
             assert!(!first, "as tested");

@@ -3,7 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod hung;
+mod in_process;
 mod life;
+mod limits;
 mod plugin;
 mod prelaunched;
 mod raw_runtime;
@@ -11,3 +13,4 @@ mod registration;
 mod requests;
 mod stop;
 mod synchronize;
+mod undrained;
