@@ -26,6 +26,7 @@ mod tests;
 mod warning;
 
 pub use adjustment::{Adjustment, DeviceNode, Mount};
+pub use evidence::Evidence;
 pub use outcome::{Decision, Outcome, Reason, Refusal, Selection};
 pub use request::{Container, Device, DeviceRule, Pod};
 pub use runtime::Runtime;

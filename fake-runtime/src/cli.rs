@@ -1,7 +1,9 @@
 //! The command line of the `fake-runtime` tool.
 
 mod demo;
+mod explain;
 mod show;
+mod simulate;
 mod stage;
 mod vectors;
 
@@ -37,6 +39,7 @@ const EXIT_STATUS: &str = "Exit status: 0 all well, 1 a difference or a failure,
 #[derive(Debug, Subcommand)]
 enum Command {
     Demo(demo::Args),
+    Explain(explain::Args),
     Stage(stage::Args),
     Vectors(vectors::Args),
 }
@@ -66,6 +69,7 @@ impl Command {
     fn run(self, out: &mut dyn Write) -> Result {
         match self {
             Self::Demo(args) => args.run(out),
+            Self::Explain(args) => args.run(out),
             Self::Stage(args) => args.run(out),
             Self::Vectors(args) => args.run(out),
         }

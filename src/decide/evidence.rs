@@ -2,6 +2,7 @@
 //! container that is taken for allocated is never given more than it has.
 
 use std::collections::HashSet;
+use std::fmt;
 
 use super::request::{Container, Device, DeviceRule};
 
@@ -12,13 +13,33 @@ const ALLOCATION_CLASSES: [&str; 2] = [
     "k8s.gpu.nvidia.com/claim=",
 ];
 
-/// Whether the container already holds a GPU that the scheduler gave it.
-pub(super) fn is_allocated(container: &Container) -> bool {
-    container
-        .cdi_devices
-        .iter()
-        .any(|name| is_allocated_cdi(name))
-        || holds_granted_gpu(container)
+/// What shows that a container holds a GPU that the scheduler gave it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evidence<'a> {
+    /// A CDI device of the device plugin or of the DRA driver, by its name.
+    CdiDevice(&'a str),
+    /// A GPU's device node with a grant of its own, by the node's path.
+    GrantedDevice(&'a str),
+}
+
+impl fmt::Display for Evidence<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::CdiDevice(name) => write!(formatter, "CDI device {name}"),
+            Self::GrantedDevice(path) => write!(formatter, "{path} with a grant of its own"),
+        }
+    }
+}
+
+impl<'a> Evidence<'a> {
+    /// The first evidence in what the container holds already.
+    pub fn of(container: &'a Container) -> Option<Self> {
+        let mut names = container.cdi_devices.iter();
+        match names.find(|name| is_allocated_cdi(name)) {
+            Some(name) => Some(Self::CdiDevice(name)),
+            None => granted_gpu(container).map(|gpu| Self::GrantedDevice(&gpu.path)),
+        }
+    }
 }
 
 fn is_allocated_cdi(name: &str) -> bool {
@@ -30,7 +51,7 @@ fn is_allocated_cdi(name: &str) -> bool {
 
 /// A privileged container has the nodes too, but one rule without numbers: only a grant of a node's own
 /// numbers shows that somebody handed it out.
-fn holds_granted_gpu(container: &Container) -> bool {
+fn granted_gpu(container: &Container) -> Option<&Device> {
     let granted: HashSet<(i64, i64)> = container
         .device_rules
         .iter()
@@ -39,7 +60,7 @@ fn holds_granted_gpu(container: &Container) -> bool {
     container
         .devices
         .iter()
-        .any(|device| is_gpu(device) && granted.contains(&(device.major, device.minor)))
+        .find(|device| is_gpu(device) && granted.contains(&(device.major, device.minor)))
 }
 
 fn own_grant(rule: &DeviceRule) -> Option<(i64, i64)> {

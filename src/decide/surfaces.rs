@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::evidence;
+use super::evidence::Evidence;
 use super::request::{Container, Pod};
 use crate::config::Config;
 
@@ -28,9 +28,9 @@ pub enum Gpu {
 
 impl Surfaces {
     /// Reads the annotations and the evidence of an allocation.
-    pub(super) fn of(config: &Config, pod: &Pod, container: &Container) -> Self {
+    pub fn of(config: &Config, pod: &Pod, container: &Container) -> Self {
         let asks_for = |annotation: &str| pod.annotation_says(annotation, "true");
-        let gpu = if evidence::is_allocated(container) {
+        let gpu = if Evidence::of(container).is_some() {
             Some(Gpu::Allocated)
         } else if asks_for(&config.device_annotation) {
             Some(Gpu::Management)

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use clap::builder::styling::{AnsiColor, Style};
 use fake_runtime::changes::{Change, Sign, changes};
-use fake_runtime::create::Answer;
+use fake_runtime::create::{Answer, CreateError};
 use fake_runtime::plugin_log::LoggedDecision;
 use fake_runtime::runtime::{Asked, Created, Refused};
 
@@ -32,7 +32,7 @@ pub(super) fn container(
     }
     match outcome {
         Ok(created) => all(out, &changes(&created.before, &created.after)),
-        Err(error) => writeln!(out, "  {RED}refused{RED:#}: {error}"),
+        Err(error) => refused(out, error),
     }
 }
 
@@ -54,7 +54,13 @@ fn plugin(out: &mut dyn Write, asked: &Asked) -> io::Result<()> {
     )
 }
 
-fn all(out: &mut dyn Write, changes: &[Change]) -> io::Result<()> {
+/// Why containerd makes no container.
+pub(super) fn refused(out: &mut dyn Write, error: &CreateError) -> io::Result<()> {
+    writeln!(out, "  {RED}refused{RED:#}: {error}")
+}
+
+/// One change a line.
+pub(super) fn all(out: &mut dyn Write, changes: &[Change]) -> io::Result<()> {
     if changes.is_empty() {
         return writeln!(out, "  nothing changed");
     }

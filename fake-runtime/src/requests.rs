@@ -1,0 +1,188 @@
+//! Files of CreateContainer requests, in any of the forms that people have: Pod manifests, recordings, one request.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use nri_proto::api::CreateContainerRequest;
+use serde_json::Value;
+
+use crate::create::CreateError;
+use crate::jsonl::{self, JsonlError};
+use crate::pod::manifest::{self, ManifestError};
+use crate::pod::{self, Simulation};
+
+/// Why a file gives no requests.
+#[derive(Debug, thiserror::Error)]
+pub enum RequestsError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Read(#[from] JsonlError),
+    /// It is JSON, and neither a recording nor a request.
+    #[error("{path}: neither a Pod, a recording, nor a CreateContainer request: {source}")]
+    Request {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+    /// It is no manifest of Pods.
+    #[error("{path}: {source}")]
+    Manifest {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: ManifestError,
+    },
+    /// A Pod of it would never be asked about: containerd refuses it first.
+    #[error("{path}: {source}")]
+    Refused {
+        /// The file.
+        path: PathBuf,
+        /// containerd's reason.
+        source: CreateError,
+    },
+    /// There is no CreateContainer request in it.
+    #[error("{0}: no CreateContainer request in it")]
+    Nothing(PathBuf),
+}
+
+/// Reads the requests of a file, in order. What a Pod manifest leaves open is for `simulation` to say.
+///
+/// A file of JSON lines, plain or gzipped, is a recording: rows of other calls than CreateContainer are skipped. A
+/// JSON document with a pod or a container is a request. Anything else is a manifest of one or several Pods.
+///
+/// # Errors
+///
+/// The file cannot be read, is none of these, or has no request in it.
+pub fn read(
+    path: &Path,
+    simulation: &Simulation,
+) -> Result<Vec<CreateContainerRequest>, RequestsError> {
+    let rows = match jsonl::read::<Value>(path) {
+        Ok(rows) => rows,
+        Err(error @ JsonlError::Io { .. }) => return Err(error.into()),
+        // A document over several lines.
+        Err(JsonlError::Line { .. }) => {
+            let text = std::fs::read_to_string(path).map_err(|source| unreadable(path, source))?;
+            match serde_json::from_str(&text) {
+                Ok(document) => vec![document],
+                Err(_) => return of_manifest(path, &text, simulation),
+            }
+        }
+    };
+    if let [document] = &rows[..]
+        && document.get("kind").is_some()
+    {
+        return of_manifest(path, &document.to_string(), simulation);
+    }
+    let mut requests = Vec::new();
+    for row in rows.iter().filter_map(request_in) {
+        requests.push(serde_json::from_value(row.clone()).map_err(|source| {
+            RequestsError::Request {
+                path: path.to_owned(),
+                source,
+            }
+        })?);
+    }
+    if requests.is_empty() {
+        return Err(RequestsError::Nothing(path.to_owned()));
+    }
+    Ok(requests)
+}
+
+/// The request in a row of a recording, or the row itself where it is one.
+fn request_in(row: &Value) -> Option<&Value> {
+    match (row.get("rpc"), row.get("request")) {
+        (Some(rpc), request) => request.filter(|_| rpc == "CreateContainer"),
+        (None, Some(request)) => Some(request),
+        (None, None) => Some(row),
+    }
+}
+
+fn of_manifest(
+    path: &Path,
+    text: &str,
+    simulation: &Simulation,
+) -> Result<Vec<CreateContainerRequest>, RequestsError> {
+    let pods = manifest::parse(text).map_err(|source| RequestsError::Manifest {
+        path: path.to_owned(),
+        source,
+    })?;
+    let mut requests = Vec::new();
+    for pod in &pods {
+        let of_pod = pod::requests(pod, simulation);
+        requests.extend(of_pod.map_err(|source| RequestsError::Refused {
+            path: path.to_owned(),
+            source,
+        })?);
+    }
+    Ok(requests)
+}
+
+fn unreadable(path: &Path, source: io::Error) -> RequestsError {
+    JsonlError::Io {
+        path: path.to_owned(),
+        source,
+    }
+    .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::create::name_of;
+
+    use super::*;
+
+    fn read_text(text: &str) -> Result<Vec<String>, String> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        std::fs::write(&path, text).unwrap();
+        let requests = read(&path, &Simulation::default());
+        let requests = requests.map_err(|error| {
+            error
+                .to_string()
+                .replace(&path.display().to_string(), "FILE")
+        })?;
+        Ok(requests.iter().map(name_of).collect())
+    }
+
+    #[test]
+    fn every_form_is_told_by_what_is_in_it() {
+        let request = r#"{"pod": {"namespace": "n", "name": "p"}, "container": {"name": "c"}}"#;
+        let pretty = request.replace(", ", ",\n");
+        let row = format!(r#"{{"rpc": "CreateContainer", "request": {request}}}"#);
+        let recording = format!("{{\"rpc\": \"Configure\", \"request\": {{}}}}\n{row}\n{row}\n");
+        let pod = "kind: Pod\nmetadata: {namespace: n, name: p}\nspec: {containers: [{name: c}]}\n";
+        let json_pod = r#"{"kind":"Pod","metadata":{"namespace":"n","name":"p"},"spec":{"containers":[{"name":"c"}]}}"#;
+        for (text, count) in [
+            (request, 1),
+            (&pretty, 1),
+            (&recording, 2),
+            (pod, 1),
+            (json_pod, 1),
+        ] {
+            assert_eq!(
+                read_text(text),
+                Ok(vec!["n/p/c".to_owned(); count]),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_none_of_them_is_refused_with_the_reason() {
+        assert_eq!(
+            read_text("kind: Deployment\n"),
+            Err("FILE: kind \"Deployment\" is no Pod: a runtime only ever sees Pods".to_owned())
+        );
+        assert_eq!(
+            read_text("{\"rpc\": \"Configure\", \"request\": {}}\n{\"rpc\": \"Synchronize\"}\n"),
+            Err("FILE: no CreateContainer request in it".to_owned())
+        );
+        let error = read_text("{\"flags\": []}\n").unwrap_err();
+        assert!(
+            error.starts_with("FILE: neither a Pod, a recording, nor a "),
+            "{error}"
+        );
+    }
+}
