@@ -121,6 +121,13 @@ impl Given {
         let mut given: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         let mut arguments = command_line.arguments.iter();
         while let Some(argument) = arguments.next() {
+            // It ends the flags, and nothing but flags is taken.
+            if argument == "--" {
+                match arguments.next() {
+                    None => break,
+                    Some(_) => return Err("an argument that is no flag"),
+                }
+            }
             // `-name` is taken as `--name`.
             let Some(flag) = argument.strip_prefix("--").or(argument.strip_prefix('-')) else {
                 return Err("an argument that is no flag");

@@ -7,7 +7,7 @@ use nri_proto::api::{Container, ContainerAdjustment, PodSandbox};
 use crate::clean::{clean, join};
 use crate::settings::Settings;
 use crate::tree::Node;
-use crate::{Answer, Gate, Outcome, Warning, World};
+use crate::{Answer, Gate, Missing, Outcome, Warning, World};
 use crate::{decision, environment, mounts};
 
 /// What the daemon runs.
@@ -22,12 +22,6 @@ pub fn is_daemon(pod: Option<&PodSandbox>, container: Option<&Container>) -> boo
 
 /// What becomes of it.
 pub fn decide(settings: &Settings, world: &World, container: Option<&Container>) -> Outcome {
-    if !settings.compute_domain_staging {
-        return Outcome {
-            answer: Answer::LeftAlone(None),
-            warnings: BTreeSet::from([Warning::ComputeDomainStagingOff]),
-        };
-    }
     let mounted = container.iter().flat_map(|container| &container.mounts);
     if mounted
         .into_iter()
@@ -35,19 +29,20 @@ pub fn decide(settings: &Settings, world: &World, container: Option<&Container>)
     {
         return decision::left_alone("already adjusted");
     }
+    if !settings.compute_domain_staging {
+        return Outcome {
+            answer: Answer::LeftAlone(None),
+            warnings: BTreeSet::from([Warning::ComputeDomainStagingOff]),
+        };
+    }
     let imex_host = join(&settings.overlay_host, "driver/usr/bin/nvidia-imex.real");
+    // A closed gate is found out first: the tree is read only behind it.
     let missing = if settings.asks_staging_gate && world.gate == Gate::Closed {
-        Some("the staging gate is closed")
-    } else if world.tree.stat(&imex_host) != Some(&Node::File) {
-        Some("nvidia-imex.real is not staged")
-    } else if settings.node_name.is_none() {
-        Some("no node name is known")
-    } else if !world.tree.exists(&settings.topology_host) {
-        Some("the topology document is not staged")
+        BTreeSet::from([Missing::OpenGate])
     } else {
-        None
+        missing(settings, world, &imex_host)
     };
-    if let Some(missing) = missing {
+    if !missing.is_empty() {
         return Outcome {
             answer: Answer::Refused(missing),
             warnings: BTreeSet::new(),
@@ -74,4 +69,18 @@ pub fn decide(settings: &Settings, world: &World, container: Option<&Container>)
         answer: Answer::Adjusted(Box::new(adjustment)),
         warnings,
     }
+}
+
+fn missing(settings: &Settings, world: &World, imex_host: &str) -> BTreeSet<Missing> {
+    let mut missing = BTreeSet::new();
+    if world.tree.stat(imex_host) != Some(&Node::File) {
+        missing.insert(Missing::Binary);
+    }
+    if !world.tree.exists(&settings.topology_host) {
+        missing.insert(Missing::Topology);
+    }
+    if settings.node_name.is_none() {
+        missing.insert(Missing::NodeName);
+    }
+    missing
 }

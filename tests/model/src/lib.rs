@@ -67,8 +67,21 @@ pub enum Answer {
     LeftAlone(Option<&'static str>),
     /// The container stays as it is because the staging gate is closed.
     Gated,
-    /// The runtime is told to refuse the container.
-    Refused(&'static str),
+    /// The runtime is told to refuse the container, for one of these.
+    Refused(BTreeSet<Missing>),
+}
+
+/// What a ComputeDomain daemon cannot do without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Missing {
+    /// The staging gate, open.
+    OpenGate,
+    /// `nvidia-imex.real`, a regular file.
+    Binary,
+    /// The topology document.
+    Topology,
+    /// The node's name.
+    NodeName,
 }
 
 /// An answer, and what a person reading the log must be told besides.

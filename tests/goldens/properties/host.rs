@@ -1,0 +1,39 @@
+//! Device numbers as the kernel has them.
+
+use std::os::unix::fs::MetadataExt;
+
+use nri_plugin::decide::{NodeKind, Staged};
+use nri_plugin::host::Host;
+use nri_plugin::path::AbsolutePath;
+use proptest::prelude::*;
+use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
+
+use super::cases;
+
+proptest! {
+    #![proptest_config(cases(200))]
+
+    /// Making a device node takes root, as running the plugin does.
+    #[test]
+    fn a_node_has_the_numbers_that_it_was_made_with(
+        // What Linux has room for.
+        major in 0..1_u32 << 12,
+        minor in 0..1_u32 << 20,
+    ) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("node");
+        mknodat(CWD, &path, FileType::CharacterDevice, Mode::RWXU, makedev(major, minor)).unwrap();
+        let node = Host::new().node(&AbsolutePath::new(path.to_str().unwrap()).unwrap()).unwrap();
+        prop_assert_eq!(node.kind, NodeKind::CharDevice { major, minor });
+        let device = std::fs::metadata(path).unwrap().rdev();
+        prop_assert_eq!((libc::major(device), libc::minor(device)), (major, minor));
+    }
+
+    #[test]
+    fn any_dev_t_is_read_as_the_libc_reads_it(device in any::<u64>()) {
+        prop_assert_eq!(
+            (rustix::fs::major(device), rustix::fs::minor(device)),
+            (libc::major(device), libc::minor(device))
+        );
+    }
+}
