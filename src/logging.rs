@@ -11,9 +11,8 @@ use std::time::{Duration, SystemTime};
 
 use prometheus_client::metrics::counter::Counter;
 use tracing::level_filters::LevelFilter;
-use tracing::{Event, Subscriber};
-use tracing_subscriber::Layer;
-use tracing_subscriber::layer::{Context, SubscriberExt};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
 
 pub use line::Format;
 use writer::Writer;
@@ -39,7 +38,11 @@ impl Log {
     /// When the writer thread cannot be started.
     pub fn to_stdout(level: LevelFilter, format: Format, dropped: Counter) -> io::Result<Self> {
         let writer = Writer::start(io::stdout(), PENDING_BYTES, dropped)?;
-        let subscriber = lines(writer.clone(), level, format);
+        let subscriber = Lines {
+            writer: writer.clone(),
+            level,
+            format,
+        };
         // Only a second call in one process can fail here, and then the first log goes on serving.
         let _ = tracing::subscriber::set_global_default(subscriber);
         Ok(Self { writer })
@@ -57,23 +60,38 @@ impl Drop for Log {
     }
 }
 
-/// The subscriber that turns events into lines for `writer`.
-fn lines(writer: Writer, level: LevelFilter, format: Format) -> impl Subscriber + Send + Sync {
-    tracing_subscriber::registry()
-        .with(level)
-        .with(Lines { writer, format })
-}
-
+/// Turns events into lines. The program has no spans: an event says all there is to say.
 struct Lines {
     writer: Writer,
+    level: LevelFilter,
     format: Format,
 }
 
-impl<S: Subscriber> Layer<S> for Lines {
-    fn on_event(&self, event: &Event<'_>, _context: Context<'_, S>) {
+impl Subscriber for Lines {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        *metadata.level() <= self.level
+    }
+
+    fn max_level_hint(&self) -> Option<LevelFilter> {
+        Some(self.level)
+    }
+
+    fn event(&self, event: &Event<'_>) {
         self.writer
             .push(line::format(self.format, SystemTime::now(), event).as_bytes());
     }
+
+    fn new_span(&self, _span: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _span: &Id, _values: &Record<'_>) {}
+
+    fn record_follows_from(&self, _span: &Id, _follows: &Id) {}
+
+    fn enter(&self, _span: &Id) {}
+
+    fn exit(&self, _span: &Id) {}
 }
 
 #[cfg(test)]
@@ -92,7 +110,11 @@ pub(crate) mod tests {
         pub(crate) fn new(level: LevelFilter, format: Format) -> Self {
             let sink = Sink::default();
             let writer = Writer::start(sink.clone(), PENDING_BYTES, Counter::default()).unwrap();
-            let subscriber = lines(writer.clone(), level, format);
+            let subscriber = Lines {
+                writer: writer.clone(),
+                level,
+                format,
+            };
             let _default = tracing::subscriber::set_default(subscriber);
             Self {
                 sink,

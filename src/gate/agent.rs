@@ -5,8 +5,6 @@ use std::error::Error;
 use std::future::pending;
 use std::time::Duration;
 
-use bytes::Bytes;
-use http_body_util::Empty;
 use hyper::client::conn::http1;
 use hyper::header::{CONNECTION, HOST};
 use hyper::{Request, StatusCode};
@@ -44,7 +42,7 @@ async fn get(url: &AgentUrl) -> Result<StatusCode, Box<dyn Error + Send + Sync>>
     let request = Request::get(path)
         .header(HOST, authority)
         .header(CONNECTION, "close")
-        .body(Empty::<Bytes>::new())?;
+        .body(String::new())?;
     // The connection's own failure reaches the request too, so only that one is looked at.
     let driven = async {
         let _ = connection.await;

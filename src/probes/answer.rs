@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use bytes::Bytes;
-use http_body_util::Full;
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Response, StatusCode};
 use serde_json::json;
@@ -26,7 +24,7 @@ pub struct Probed {
 
 impl Probed {
     /// The response to `method` on `path`.
-    pub(super) async fn answer(&self, method: &Method, path: &str) -> Response<Full<Bytes>> {
+    pub(super) async fn answer(&self, method: &Method, path: &str) -> Response<String> {
         if !matches!(path, "/readyz" | "/healthz" | "/metrics") {
             return respond(StatusCode::NOT_FOUND, JSON, failure("not found"));
         }
@@ -60,7 +58,7 @@ impl Probed {
 
 const JSON: &str = "application/json";
 
-fn probe(result: Result<(), Unhealthy>) -> Response<Full<Bytes>> {
+fn probe(result: Result<(), Unhealthy>) -> Response<String> {
     match result {
         Ok(()) => respond(StatusCode::OK, JSON, r#"{"ok":true}"#.into()),
         Err(unhealthy) => respond(
@@ -75,8 +73,8 @@ fn failure(reason: &str) -> String {
     json!({ "ok": false, "reason": reason }).to_string()
 }
 
-fn respond(status: StatusCode, content_type: &'static str, body: String) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::from(body));
+fn respond(status: StatusCode, content_type: &'static str, body: String) -> Response<String> {
+    let mut response = Response::new(body);
     *response.status_mut() = status;
     response
         .headers_mut()

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 
-use socket2::{Domain, Socket, Type};
+use rustix::net::{self, AddressFamily, SocketFlags, SocketType, sockopt};
 
 use crate::config::HealthAddr;
 
@@ -25,14 +25,15 @@ pub fn listen(address: &HealthAddr) -> io::Result<TcpListener> {
 
 /// One IPv6 socket that also takes IPv4, said outright because the system's default can be changed.
 fn listen_on_both_families(port: u16) -> io::Result<TcpListener> {
-    let Ok(socket) = Socket::new(Domain::IPV6, Type::STREAM, None) else {
+    let (family, flags) = (AddressFamily::INET6, SocketFlags::CLOEXEC);
+    let Ok(socket) = net::socket_with(family, SocketType::STREAM, flags, None) else {
         // A kernel without IPv6.
         return TcpListener::bind((Ipv4Addr::UNSPECIFIED, port));
     };
-    socket.set_only_v6(false)?;
-    socket.set_reuse_address(true)?;
-    socket.bind(&SocketAddr::from((Ipv6Addr::UNSPECIFIED, port)).into())?;
-    socket.listen(BACKLOG)?;
+    sockopt::set_ipv6_v6only(&socket, false)?;
+    sockopt::set_socket_reuseaddr(&socket, true)?;
+    net::bind(&socket, &SocketAddr::from((Ipv6Addr::UNSPECIFIED, port)))?;
+    net::listen(&socket, BACKLOG)?;
     Ok(socket.into())
 }
 
