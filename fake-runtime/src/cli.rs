@@ -2,6 +2,7 @@
 
 mod demo;
 mod explain;
+mod replay;
 mod show;
 mod simulate;
 mod stage;
@@ -13,6 +14,7 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser, Subcommand};
+use fake_runtime::profile::{Profile, UnknownVersion};
 
 /// What a command ends with.
 type Result<T = Verdict> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
@@ -40,8 +42,19 @@ const EXIT_STATUS: &str = "Exit status: 0 all well, 1 a difference or a failure,
 enum Command {
     Demo(demo::Args),
     Explain(explain::Args),
+    Replay(replay::Args),
     Stage(stage::Args),
     Vectors(vectors::Args),
+}
+
+/// Who reads the output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+enum Output {
+    /// People.
+    #[default]
+    Text,
+    /// Scripts.
+    Json,
 }
 
 /// Runs the tool on the process's own arguments.
@@ -70,10 +83,16 @@ impl Command {
         match self {
             Self::Demo(args) => args.run(out),
             Self::Explain(args) => args.run(out),
+            Self::Replay(args) => args.run(out),
             Self::Stage(args) => args.run(out),
             Self::Vectors(args) => args.run(out),
         }
     }
+}
+
+/// The profile of a version that was typed.
+fn profile(version: &str) -> std::result::Result<&'static Profile, UnknownVersion> {
+    Profile::find(version)
 }
 
 /// Runs what talks to plugins.

@@ -50,6 +50,24 @@ impl PluginCommand {
         Self { path, command }
     }
 
+    /// The binary at `path` with these arguments, as it connects to a runtime at `socket`: `{socket}` in an argument
+    /// stands for its path. Where none has it, `--socket-path=` and the path are appended.
+    pub fn on_socket(path: &Path, args: &[OsString], socket: &Path) -> Self {
+        const PLACEHOLDER: &str = "{socket}";
+        let socket = socket.to_string_lossy();
+        let mut filled: Vec<OsString> = args
+            .iter()
+            .map(|arg| match arg.to_str() {
+                Some(text) => text.replace(PLACEHOLDER, &socket).into(),
+                None => arg.clone(),
+            })
+            .collect();
+        if filled == args {
+            filled.push(format!("--socket-path={socket}").into());
+        }
+        Self::new(path).args(filled)
+    }
+
     /// Appends arguments.
     #[must_use]
     pub fn args(mut self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {

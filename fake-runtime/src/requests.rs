@@ -10,6 +10,7 @@ use crate::create::CreateError;
 use crate::jsonl::{self, JsonlError};
 use crate::pod::manifest::{self, ManifestError};
 use crate::pod::{self, Simulation};
+use crate::profile::Profile;
 
 /// Why a file gives no requests.
 #[derive(Debug, thiserror::Error)]
@@ -46,6 +47,15 @@ pub enum RequestsError {
     Nothing(PathBuf),
 }
 
+/// The requests of a file.
+#[derive(Clone, Debug)]
+pub struct Requests {
+    /// The containerd that makes them: the recorded one, where it is known, otherwise that of the simulation.
+    pub profile: &'static Profile,
+    /// In order.
+    pub requests: Vec<CreateContainerRequest>,
+}
+
 /// Reads the requests of a file, in order. What a Pod manifest leaves open is for `simulation` to say.
 ///
 /// A file of JSON lines, plain or gzipped, is a recording: rows of other calls than CreateContainer are skipped. A
@@ -54,10 +64,7 @@ pub enum RequestsError {
 /// # Errors
 ///
 /// The file cannot be read, is none of these, or has no request in it.
-pub fn read(
-    path: &Path,
-    simulation: &Simulation,
-) -> Result<Vec<CreateContainerRequest>, RequestsError> {
+pub fn read(path: &Path, simulation: &Simulation) -> Result<Requests, RequestsError> {
     let rows = match jsonl::read::<Value>(path) {
         Ok(rows) => rows,
         Err(error @ JsonlError::Io { .. }) => return Err(error.into()),
@@ -87,7 +94,16 @@ pub fn read(
     if requests.is_empty() {
         return Err(RequestsError::Nothing(path.to_owned()));
     }
-    Ok(requests)
+    let profile = rows
+        .iter()
+        .find_map(configured_by)
+        .unwrap_or(simulation.profile);
+    Ok(Requests { profile, requests })
+}
+
+/// The containerd of a recording, by what it said of itself in Configure.
+fn configured_by(row: &Value) -> Option<&'static Profile> {
+    Profile::find(row["request"]["runtime_version"].as_str()?).ok()
 }
 
 /// The request in a row of a recording, or the row itself where it is one.
@@ -103,7 +119,7 @@ fn of_manifest(
     path: &Path,
     text: &str,
     simulation: &Simulation,
-) -> Result<Vec<CreateContainerRequest>, RequestsError> {
+) -> Result<Requests, RequestsError> {
     let pods = manifest::parse(text).map_err(|source| RequestsError::Manifest {
         path: path.to_owned(),
         source,
@@ -116,7 +132,8 @@ fn of_manifest(
             source,
         })?);
     }
-    Ok(requests)
+    let profile = simulation.profile;
+    Ok(Requests { profile, requests })
 }
 
 fn unreadable(path: &Path, source: io::Error) -> RequestsError {
@@ -143,7 +160,7 @@ mod tests {
                 .to_string()
                 .replace(&path.display().to_string(), "FILE")
         })?;
-        Ok(requests.iter().map(name_of).collect())
+        Ok(requests.requests.iter().map(name_of).collect())
     }
 
     #[test]

@@ -4,18 +4,17 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 
-use clap::ValueEnum;
 use fake_runtime::create::name_of;
 use fake_runtime::explain::{Explanation, Rule, explain};
 use fake_runtime::host::Host;
-use fake_runtime::requests;
+use fake_runtime::requests::Requests;
 use nri_plugin::config::Config;
 use nri_plugin::flags::{Flags, Invocation};
 use serde_json::json;
 
 use super::show::{self, BOLD, DIM};
 use super::simulate::Simulate;
-use super::{Result, Verdict};
+use super::{Output, Result, Verdict};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -32,8 +31,8 @@ Examples:
 pub(super) struct Args {
     /// Pod manifest (YAML or JSON), recording (JSON lines, plain or gzipped), or CreateContainer request (JSON)
     file: PathBuf,
-    /// How to print
-    #[arg(long, value_enum, default_value_t = Output::Text)]
+    /// text for people, json for one object a line
+    #[arg(long, value_enum, default_value_t)]
     output: Output,
     #[command(flatten)]
     simulate: Simulate,
@@ -44,14 +43,6 @@ pub(super) struct Args {
         value_name = "PLUGIN FLAGS"
     )]
     plugin_flags: Vec<OsString>,
-}
-
-/// For people, or for scripts.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Output {
-    Text,
-    /// One object a line
-    Json,
 }
 
 impl Args {
@@ -65,8 +56,8 @@ impl Args {
         };
         let config = Config::resolve(*flags)?;
         let staged = nri_plugin::host::Host::new();
-        let profile = self.simulate.profile();
-        for request in requests::read(&self.file, &self.simulate.simulation())? {
+        let Requests { profile, requests } = self.simulate.read(&self.file)?;
+        for request in requests {
             let explanation = explain(&config, &request, &staged, profile, &Host::default())?;
             let name = name_of(&request);
             match self.output {

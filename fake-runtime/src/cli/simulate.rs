@@ -1,15 +1,18 @@
-//! Options for what a Pod manifest leaves open.
+//! Options for what files of requests leave open.
+
+use std::path::Path;
 
 use fake_runtime::pod::{Allocation, Simulation};
-use fake_runtime::profile::{Profile, UnknownVersion};
+use fake_runtime::profile::Profile;
+use fake_runtime::requests::{self, Requests, RequestsError};
 
-/// Options of every command that takes Pod manifests.
+/// Options of every command that takes Pod manifests, recordings and requests.
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "What a manifest leaves open")]
+#[command(next_help_heading = "What a file leaves open")]
 pub(super) struct Simulate {
-    /// The containerd that asks, by a profile's name or a release: 1.7, 2.1.9, HEAD
-    #[arg(long, value_name = "VERSION", default_value = "2.1", value_parser = profile)]
-    profile: &'static Profile,
+    /// The containerd that asks: a version, or HEAD [default: that of the recording, otherwise 2.1]
+    #[arg(long, value_name = "VERSION", value_parser = super::profile)]
+    containerd: Option<&'static Profile>,
     /// How many GPUs the device plugin gives each container [default: as its limit nvidia.com/gpu says]
     #[arg(long, value_name = "N")]
     gpus: Option<u32>,
@@ -26,23 +29,21 @@ pub(super) struct Simulate {
 }
 
 impl Simulate {
-    pub(super) fn profile(&self) -> &'static Profile {
-        self.profile
-    }
-
-    pub(super) fn simulation(&self) -> Simulation {
-        Simulation {
-            profile: self.profile,
+    /// The requests of a file, and the containerd that makes them.
+    pub(super) fn read(&self, file: &Path) -> Result<Requests, RequestsError> {
+        let simulation = Simulation {
+            profile: self.containerd.unwrap_or_default(),
             image_env: self.image_env.clone(),
             allocation: Allocation {
                 gpus: self.gpus,
                 cdi: self.cdi.clone(),
             },
             ..Simulation::default()
-        }
+        };
+        let read = requests::read(file, &simulation)?;
+        Ok(Requests {
+            profile: self.containerd.unwrap_or(read.profile),
+            ..read
+        })
     }
-}
-
-fn profile(version: &str) -> Result<&'static Profile, UnknownVersion> {
-    Profile::find(version)
 }
