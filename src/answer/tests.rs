@@ -236,7 +236,7 @@ async fn nri_114_a_hung_file_system_is_answered_for_before_the_runtime_gives_up(
     let begun = Instant::now();
     let answer = tokio::time::timeout(LONG, fixture.ask(&annotated(), patience)).await;
     assert_eq!(answer, Ok(Ok(Vec::new())));
-    assert!(begun.elapsed() >= patience * 9 / 10);
+    assert!(begun.elapsed() >= patience * 4 / 5);
     fixture.assert_counted("failed", "file system did not answer");
 
     // What hangs is still in flight: that is what /healthz looks for.
@@ -272,7 +272,7 @@ async fn a_compute_domain_daemon_is_refused_when_the_file_system_hangs() {
         .unwrap_err();
     assert_eq!(
         refusal,
-        "compute domain daemon is not staged yet: the host's file system did not answer within 9ms"
+        "compute domain daemon is not staged yet: the host's file system did not answer within 8ms"
     );
 }
 
