@@ -10,6 +10,7 @@ mod tests;
 mod values;
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use tracing::level_filters::LevelFilter;
 
@@ -144,6 +145,15 @@ pub enum DeviceInjectionMode {
     Raw,
     /// As one CDI device, which the runtime resolves.
     Cdi,
+}
+
+impl fmt::Display for DeviceInjectionMode {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Raw => "raw",
+            Self::Cdi => "cdi",
+        })
+    }
 }
 
 impl Config {

@@ -181,10 +181,10 @@ fn log_start(config: &Config) {
         version = version::VERSION,
         commit = version::COMMIT,
         %log_level,
-        log_format = ?log_format,
-        health_addr = health_addr.as_ref().map(display),
-        agent_staged_url = staging_gate.as_ref().map(|gate| display(&gate.url)),
-        staging_lock_path = staging_gate.as_ref().map(|gate| display(&gate.lock_path)),
+        %log_format,
+        health_addr = text(health_addr.as_ref()),
+        agent_staged_url = text(staging_gate.as_ref().map(|gate| &gate.url)),
+        staging_lock_path = text(staging_gate.as_ref().map(|gate| &gate.lock_path)),
         socket_path,
         plugin_name,
         plugin_index,
@@ -193,12 +193,12 @@ fn log_start(config: &Config) {
         %overlay_host_path,
         %overlay_mount_path,
         ld_preload_shims = ld_preload_shims.join(","),
-        node_name,
+        node_name = text(node_name.as_ref()),
         %topology_host_path,
         %topology_mount_path,
         device_annotation,
         %device_host_path,
-        device_injection_mode = ?device_injection_mode,
+        %device_injection_mode,
         cdi_device_name,
         %cdi_spec_host_path,
         infiniband_annotation,
@@ -210,4 +210,9 @@ fn log_start(config: &Config) {
     for (gate, enabled) in feature_gates.states() {
         tracing::info!(gate, enabled, "feature gate");
     }
+}
+
+/// What is off is logged as it is typed: empty.
+fn text(value: Option<impl ToString>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
 }

@@ -15,6 +15,15 @@ pub enum Format {
     Plain,
 }
 
+impl fmt::Display for Format {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Json => "json",
+            Self::Plain => "plain",
+        })
+    }
+}
+
 /// The line for `event`, ended by its newline.
 pub(super) fn format(format: Format, at: SystemTime, event: &Event<'_>) -> String {
     let level = event.metadata().level();
