@@ -1,5 +1,6 @@
 //! The command line of the `fake-runtime` tool.
 
+mod check;
 mod demo;
 mod explain;
 mod replay;
@@ -40,6 +41,7 @@ const EXIT_STATUS: &str = "Exit status: 0 all well, 1 a difference or a failure,
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Check(check::Args),
     Demo(demo::Args),
     Explain(explain::Args),
     Replay(replay::Args),
@@ -81,6 +83,7 @@ pub(super) fn main() -> ExitCode {
 impl Command {
     fn run(self, out: &mut dyn Write) -> Result {
         match self {
+            Self::Check(args) => args.run(out),
             Self::Demo(args) => args.run(out),
             Self::Explain(args) => args.run(out),
             Self::Replay(args) => args.run(out),

@@ -53,6 +53,7 @@ pub mod applied;
 pub mod apply;
 pub mod cdi;
 pub mod changes;
+pub mod check;
 pub mod collect;
 pub mod create;
 pub mod explain;

@@ -9,7 +9,7 @@ mod fault;
 
 use std::time::Duration;
 
-use nri_proto::api::{Container, CreateContainerRequest, PodSandbox};
+use nri_proto::api::{Container, CreateContainerRequest, Empty, PodSandbox};
 use nri_proto::wire::{PLUGIN_CONNECTION, RUNTIME_CONNECTION, Split};
 
 pub use fault::{Fault, FaultError};
@@ -173,18 +173,29 @@ impl FakeRuntime {
         .await
     }
 
-    /// Calls a method that plugins do not have, and says what came back: an empty adjustment stands for no error.
+    /// Calls a method that plugins do not have, and says what came back.
     ///
     /// # Errors
     ///
     /// No plugin is there after [`Builder::patience`](super::Builder::patience).
     pub async fn unknown_method(&self) -> Result<Answer, WaitedInVain> {
+        self.call("MakeCoffee", &Empty::default()).await
+    }
+
+    /// Calls any method of the plugin that is asked first, and says what came back. An empty adjustment stands for
+    /// any answer that is not an error.
+    ///
+    /// # Errors
+    ///
+    /// No plugin is there after [`Builder::patience`](super::Builder::patience).
+    pub async fn call(
+        &self,
+        method: &str,
+        request: &impl prost::Message,
+    ) -> Result<Answer, WaitedInVain> {
         let plugin = self.idle_plugin().await?;
         let _no_other = self.hub.requests.lock().await;
-        let request = nri_proto::api::Empty::default();
-        let answer = plugin
-            .call::<nri_proto::api::Empty>(&self.hub, "MakeCoffee", &request)
-            .await;
+        let answer = plugin.call::<Empty>(&self.hub, method, request).await;
         Ok(answer.map_or_else(Answer::from, |_| Answer::Adjust(Box::default())))
     }
 

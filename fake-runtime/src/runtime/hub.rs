@@ -119,6 +119,17 @@ impl Hub {
             .send_modify(|state| state.received.push(received));
     }
 
+    /// An answer came over the connection under a stream id that no request waits under.
+    pub(super) fn note_stray(&self, connection: &str, stream: u32) {
+        self.state.send_modify(|state| {
+            let registered = state.plugins.iter().find(|it| it.connection == connection);
+            let plugin = registered.map_or_else(|| connection.to_owned(), |it| it.info.to_string());
+            state
+                .received
+                .push(Received::StrayAnswer { plugin, stream });
+        });
+    }
+
     /// Counts a connection and gives it a name to go by until it has registered.
     pub(super) fn connected(&self) -> String {
         let mut plugin = String::new();

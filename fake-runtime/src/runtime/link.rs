@@ -1,6 +1,7 @@
 //! The runtime's end of one socket, and what can be done to it from outside of the connection that runs on it.
 
-mod first_frames;
+mod headers;
+mod streams;
 
 use std::io;
 use std::pin::Pin;
@@ -14,8 +15,9 @@ use tokio::net::UnixStream;
 use tokio::sync::watch;
 use tokio::time::{Sleep, sleep};
 
+use super::hub::Hub;
 use super::lock;
-use first_frames::FirstFrames;
+use streams::Streams;
 
 /// How slowly a socket is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,11 +28,14 @@ pub struct Pace {
     pub pause: Duration,
 }
 
-/// A socket that closes on what containerd closes on: a message whose first frame is too long.
+/// A socket that closes on what containerd closes on, a message whose first frame is too long, and tells of answers
+/// that nobody waits for.
 pub(super) struct Link {
     socket: UnixStream,
     control: Arc<Control>,
-    frames: FirstFrames,
+    streams: Streams,
+    hub: Arc<Hub>,
+    connection: String,
     pause: Option<Pin<Box<Sleep>>>,
 }
 
@@ -44,12 +49,19 @@ pub(super) struct Control {
 }
 
 impl Link {
-    pub(super) fn new(socket: UnixStream) -> (Self, Arc<Control>) {
+    /// The socket of a connection that goes by this name.
+    pub(super) fn new(
+        socket: UnixStream,
+        hub: Arc<Hub>,
+        connection: String,
+    ) -> (Self, Arc<Control>) {
         let control = Arc::<Control>::default();
         let link = Self {
             socket,
             control: Arc::clone(&control),
-            frames: FirstFrames::default(),
+            streams: Streams::default(),
+            hub,
+            connection,
             pause: None,
         };
         (link, control)
@@ -102,7 +114,9 @@ impl AsyncRead for Link {
         let part = buffer.initialize_unfilled_to(most.min(buffer.remaining()));
         let mut part = ReadBuf::new(part);
         ready!(Pin::new(&mut this.socket).poll_read(context, &mut part))?;
-        this.frames.read(part.filled())?;
+        for stream in this.streams.receive(part.filled())? {
+            this.hub.note_stray(&this.connection, stream);
+        }
         let read = part.filled().len();
         buffer.advance(read);
         this.pause = pace
@@ -125,6 +139,7 @@ impl AsyncWrite for Link {
         } else {
             ready!(Pin::new(&mut this.socket).poll_write(context, bytes))?
         };
+        this.streams.send(&bytes[..written]);
         this.control.written.send_modify(|total| *total += written);
         Poll::Ready(Ok(written))
     }

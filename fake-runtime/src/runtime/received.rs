@@ -64,6 +64,13 @@ pub enum Received {
         /// What, as `service/method`.
         method: String,
     },
+    /// A plugin answered what it was not asked, or twice. It is ignored, as containerd does.
+    StrayAnswer {
+        /// Who.
+        plugin: String,
+        /// The stream id of the answer.
+        stream: u32,
+    },
     /// A connection ended.
     Closed {
         /// Whose.
@@ -86,6 +93,7 @@ impl Received {
             | Self::CreateContainer { plugin, .. }
             | Self::UpdateContainers { plugin, .. }
             | Self::UnknownCall { plugin, .. }
+            | Self::StrayAnswer { plugin, .. }
             | Self::Closed { plugin, .. } => plugin,
         }
     }
@@ -112,6 +120,9 @@ impl fmt::Display for Received {
             }
             Self::UnknownCall { method, .. } => {
                 write!(out, "called {method}, which no runtime has")
+            }
+            Self::StrayAnswer { stream, .. } => {
+                write!(out, "answered stream {stream}, on which nothing was asked")
             }
             Self::Closed { why, .. } => write!(out, "is disconnected: {why}"),
         }

@@ -33,7 +33,7 @@ type Registration = Result<RegisterPluginRequest, String>;
 pub(super) async fn register(hub: &Arc<Hub>, stream: UnixStream, connections: &mut JoinSet<()>) {
     let connection = hub.connected();
     let handshake = hub.plan.handshake();
-    let (stream, link) = Link::new(stream);
+    let (stream, link) = Link::new(stream, hub.clone(), connection.clone());
     let (caller, incoming, driver) = wire::open_with(stream, Side::Runtime, hub.plan.split());
     let driver = connections.spawn({
         let (hub, connection) = (hub.clone(), connection.clone());

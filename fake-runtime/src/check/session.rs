@@ -1,0 +1,285 @@
+//! A plugin's process on a runtime of its own.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use nri_proto::api::CreateContainerRequest;
+
+use super::{Outcome, Samples};
+use crate::create::Answer;
+use crate::process::{Exit, PluginCommand, PluginProcess};
+use crate::profile::{Profile, REQUEST_TIMEOUT_MS};
+use crate::runtime::{Asked, Builder, FakeRuntime, PluginInfo, Received};
+
+/// How long a plugin may take to register, or to notice that its connection is gone.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long a plugin may take over a request.
+const REQUEST_TIMEOUT: Duration = Duration::from_millis(REQUEST_TIMEOUT_MS.unsigned_abs());
+
+/// The plugin binary of a conformance run, its arguments, and what it is asked about.
+///
+/// ```no_run
+/// # async fn check() {
+/// use fake_runtime::check::{Check, Outcome, Subject};
+///
+/// let subject = Subject::new("target/debug/my-plugin").args(["--nri={socket}"]);
+/// assert!(matches!(Check::Deadline.run(&subject).await, Outcome::Passed(_)));
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Subject {
+    path: PathBuf,
+    args: Vec<OsString>,
+    pub(super) profile: &'static Profile,
+    pub(super) samples: Samples,
+    request_timeout: Duration,
+    patience: Duration,
+}
+
+impl Subject {
+    /// A plugin binary without arguments, asked by the default profile about containers of every kind.
+    #[must_use]
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self {
+            path: path.into(),
+            args: Vec::new(),
+            profile: Default::default(),
+            samples: Samples::default(),
+            request_timeout: REQUEST_TIMEOUT,
+            patience: PATIENCE,
+        }
+    }
+
+    /// Appends arguments, as [`PluginCommand::on_socket`] takes them.
+    #[must_use]
+    pub fn args(mut self, args: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// Plays another version of containerd.
+    #[must_use]
+    pub fn profile(self, profile: &'static Profile) -> Self {
+        Self { profile, ..self }
+    }
+
+    /// Asks about other containers.
+    #[must_use]
+    pub fn samples(self, samples: Samples) -> Self {
+        Self { samples, ..self }
+    }
+
+    /// Gives the plugin this long to answer a request, and tells it so. The default is 2 s.
+    #[must_use]
+    pub fn request_timeout(self, request_timeout: Duration) -> Self {
+        Self {
+            request_timeout,
+            ..self
+        }
+    }
+
+    /// Gives the plugin this long to register, and to notice that its connection is gone. The default is 5 s.
+    #[must_use]
+    pub fn patience(self, patience: Duration) -> Self {
+        Self { patience, ..self }
+    }
+
+    /// What a runtime for this plugin starts from.
+    pub(super) fn builder(&self) -> Builder {
+        FakeRuntime::builder()
+            .profile(self.profile)
+            .request_timeout(self.request_timeout)
+            .patience(self.patience)
+    }
+
+    /// Starts the plugin on the runtime, and does not wait for it.
+    pub(super) fn start_on(&self, runtime: FakeRuntime) -> Result<Session, Outcome> {
+        let command = PluginCommand::on_socket(&self.path, &self.args, runtime.socket_path());
+        let process = command
+            .spawn()
+            .map_err(|error| Outcome::Failed(error.to_string()))?;
+        Ok(Session { runtime, process })
+    }
+
+    /// Starts the plugin on a runtime, and waits until it is registered.
+    pub(super) async fn start(&self) -> Result<Session, Outcome> {
+        self.start_with(self.builder()).await
+    }
+
+    /// The same on a runtime that was chosen.
+    pub(super) async fn start_with(&self, builder: Builder) -> Result<Session, Outcome> {
+        let mut session = self.start_on(start(builder).await?)?;
+        match session.registered().await {
+            Ok(_) => Ok(session),
+            Err(why) => Err(Outcome::Skipped(format!("it did not register: {why}"))),
+        }
+    }
+}
+
+impl Subject {
+    /// Starts the plugin on a runtime, and sees that it answers about an ordinary container: for checks of what is
+    /// out of the ordinary.
+    pub(super) async fn start_answering(&self) -> Result<Session, Outcome> {
+        let mut session = self.start().await?;
+        session.answer(self.plain()?).await?;
+        Ok(session)
+    }
+}
+
+/// Starts a runtime. That this fails is nothing of the plugin's doing.
+pub(super) async fn start(builder: Builder) -> Result<FakeRuntime, Outcome> {
+    builder
+        .start()
+        .await
+        .map_err(|error| Outcome::Skipped(error.to_string()))
+}
+
+/// A plugin's process on a runtime.
+pub(super) struct Session {
+    pub(super) runtime: FakeRuntime,
+    pub(super) process: PluginProcess,
+}
+
+/// Why a plugin that was asked gave no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum NoAnswer {
+    /// None came in time.
+    Late,
+    /// It answered a stream on which nothing was asked.
+    Elsewhere(u32),
+    /// Its answer came in too long a frame.
+    LongFrame(String),
+    /// Its connection ended.
+    Closed(String),
+}
+
+impl NoAnswer {
+    /// For a check that is about something else.
+    pub(super) fn skipped(self) -> Outcome {
+        Outcome::Skipped(match self {
+            Self::Late => "it gave no answer in time".to_owned(),
+            Self::Elsewhere(stream) => format!("it answered stream {stream} instead"),
+            Self::LongFrame(why) => why,
+            Self::Closed(why) => format!("it gave no answer: {why}"),
+        })
+    }
+}
+
+/// What a plugin did about its connection.
+pub(super) enum Reaction {
+    /// It registered anew.
+    CameBack(PluginInfo),
+    /// It ended.
+    Ended(Exit),
+    /// Neither, in all the time it had.
+    Nothing,
+}
+
+impl Session {
+    /// Waits until the plugin is registered; the error says what it did instead, or what went wrong before.
+    pub(super) async fn registered(&mut self) -> Result<PluginInfo, String> {
+        tokio::select! {
+            biased;
+            registered = self.runtime.plugin_registered() => match (registered, self.rejected()) {
+                (Ok(plugin), None) => Ok(plugin),
+                (_, Some(why)) => Err(why),
+                (Err(_), None) => Err(match self.runtime.received().last() {
+                    Some(last) => format!("the last that was seen: {last}"),
+                    None => "it did not connect".to_owned(),
+                }),
+            },
+            exit = self.process.exited() => Err(ended(exit)),
+        }
+    }
+
+    /// Why the plugin was rejected, if it ever was.
+    fn rejected(&self) -> Option<String> {
+        self.runtime
+            .received()
+            .into_iter()
+            .find_map(|received| match received {
+                Received::Rejected { why, .. } => Some(why),
+                _ => None,
+            })
+    }
+
+    /// Asks about a container. `None` where the plugin does not subscribe to containers.
+    pub(super) async fn ask(
+        &mut self,
+        request: CreateContainerRequest,
+    ) -> Result<Option<Asked>, NoAnswer> {
+        let CreateContainerRequest { pod, container } = request;
+        let asked = match self.runtime.create_container(pod, container).await {
+            Ok(created) => created.asked,
+            Err(refused) => refused.asked,
+        };
+        let Some(asked) = asked.into_iter().next() else {
+            return Ok(None);
+        };
+        match &asked.answer {
+            Answer::Lost(_) => Err(self.why_no_answer().await),
+            _ => Ok(Some(asked)),
+        }
+    }
+
+    async fn why_no_answer(&mut self) -> NoAnswer {
+        let received = self.runtime.received();
+        let stray = received.iter().find_map(|received| match received {
+            Received::StrayAnswer { stream, .. } => Some(*stream),
+            _ => None,
+        });
+        let closed = received.iter().rev().find_map(|received| match received {
+            Received::Closed { why, .. } => Some(why.clone()),
+            _ => None,
+        });
+        match (stray, closed) {
+            (Some(stream), _) => NoAnswer::Elsewhere(stream),
+            (None, Some(why)) if why.contains("the first frame") => NoAnswer::LongFrame(why),
+            (None, Some(why)) if why.contains("deadline") => NoAnswer::Late,
+            (None, why) => match self.exit_within(Duration::from_secs(1)).await {
+                Some(exit) => NoAnswer::Closed(exit),
+                None => NoAnswer::Closed(why.unwrap_or_else(|| "it is gone".to_owned())),
+            },
+        }
+    }
+
+    /// How the process ended, where it has or is about to.
+    pub(super) async fn exit_within(&mut self, within: Duration) -> Option<String> {
+        let exit = tokio::time::timeout(within, self.process.exited())
+            .await
+            .ok()?;
+        Some(ended(exit))
+    }
+
+    /// What the plugin does once its connection is gone, which had registered so often before.
+    pub(super) async fn reaction(&mut self, registrations: usize) -> Reaction {
+        let came_back = async {
+            self.runtime.registrations(registrations + 1).await.ok()?;
+            self.runtime.plugin_registered().await.ok()
+        };
+        tokio::select! {
+            biased;
+            plugin = came_back => plugin.map_or(Reaction::Nothing, Reaction::CameBack),
+            exit = self.process.exited() => exit.map_or(Reaction::Nothing, Reaction::Ended),
+        }
+    }
+}
+
+/// How a process ended, with the last that it said about it.
+pub(super) fn ended(exit: std::io::Result<Exit>) -> String {
+    match exit {
+        Err(error) => format!("the plugin was lost: {error}"),
+        Ok(Exit { status, stderr }) => match stderr.trim_end().lines().last() {
+            Some(line) => format!("the plugin ended, {status}: {line}"),
+            None => format!("the plugin ended, {status}"),
+        },
+    }
+}
+
+/// Whether a process ended by no will of its own: by a signal, or as Rust's panics do.
+pub(super) fn crashed(exit: &Exit) -> bool {
+    const PANIC: i32 = 101;
+    exit.status.code().is_none_or(|code| code == PANIC)
+}

@@ -1,0 +1,162 @@
+//! The headers that go by on a socket.
+
+use std::collections::BTreeMap;
+
+use nri_proto::wire::{FrameHeader, MessageHeader};
+
+/// Something that has just gone by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Seen {
+    /// The header of a frame with which a message begins.
+    FirstFrame(FrameHeader),
+    /// A message's header.
+    Message {
+        /// On which logical connection.
+        connection: u32,
+        /// The header.
+        header: MessageHeader,
+    },
+}
+
+/// Follows the bytes of one direction of a socket.
+#[derive(Debug, Default)]
+pub(super) struct Headers {
+    /// What has come of a frame's header.
+    partial: Vec<u8>,
+    /// Whose the frame's bytes are.
+    connection: u32,
+    /// How many of them are still to come.
+    frame: usize,
+    messages: BTreeMap<u32, Message>,
+}
+
+/// The message that is on its way over a logical connection.
+#[derive(Debug, Default)]
+struct Message {
+    partial: Vec<u8>,
+    /// How many bytes of the body are still to come.
+    body: usize,
+}
+
+impl Headers {
+    /// Takes bytes off the front of `bytes` until a header is complete; `None` once they are used up.
+    pub(super) fn next(&mut self, bytes: &mut &[u8]) -> Option<Seen> {
+        while !bytes.is_empty() {
+            if self.frame == 0 {
+                let header = take(bytes, &mut self.partial).map(FrameHeader::decode);
+                if let Some(header) = header
+                    && self.begin(header)
+                {
+                    return Some(Seen::FirstFrame(header));
+                }
+                continue;
+            }
+            let (mut now, _) = bytes.split_at(self.frame.min(bytes.len()));
+            let offered = now.len();
+            let header = self
+                .messages
+                .entry(self.connection)
+                .or_default()
+                .next(&mut now);
+            let taken = offered - now.len();
+            self.frame -= taken;
+            *bytes = &bytes[taken..];
+            if let Some(header) = header {
+                return Some(Seen::Message {
+                    connection: self.connection,
+                    header,
+                });
+            }
+        }
+        None
+    }
+
+    /// Begins a frame, and says whether a message begins with it.
+    fn begin(&mut self, frame: FrameHeader) -> bool {
+        self.frame = frame.length as usize;
+        self.connection = frame.connection;
+        let message = self.messages.entry(frame.connection).or_default();
+        message.partial.is_empty() && message.body == 0
+    }
+}
+
+impl Message {
+    fn next(&mut self, bytes: &mut &[u8]) -> Option<MessageHeader> {
+        while !bytes.is_empty() {
+            if self.body > 0 {
+                let now = self.body.min(bytes.len());
+                self.body -= now;
+                *bytes = &bytes[now..];
+            } else if let Some(header) = take(bytes, &mut self.partial).map(MessageHeader::decode) {
+                self.body = header.length as usize;
+                return Some(header);
+            }
+        }
+        None
+    }
+}
+
+/// Moves bytes to `partial` until that is a whole header, and gives the header.
+fn take<const LENGTH: usize>(from: &mut &[u8], partial: &mut Vec<u8>) -> Option<[u8; LENGTH]> {
+    let (now, later) = from.split_at((LENGTH - partial.len()).min(from.len()));
+    partial.extend_from_slice(now);
+    *from = later;
+    let header = partial.as_slice().try_into().ok()?;
+    partial.clear();
+    Some(header)
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::{Bytes, BytesMut};
+    use nri_proto::wire::{self, RESPONSE, RUNTIME_CONNECTION, Split};
+
+    use super::*;
+
+    fn frames(stream: u32, body: usize, split: Split) -> Bytes {
+        let body = Bytes::from(vec![7; body]);
+        let message = wire::Message {
+            stream,
+            kind: RESPONSE,
+            flags: 0,
+            body,
+        };
+        message.frames(RUNTIME_CONNECTION, split)
+    }
+
+    fn seen(bytes: &[u8], at_a_time: usize) -> Vec<(u32, u32)> {
+        let mut headers = Headers::default();
+        let mut seen = Vec::new();
+        for mut part in bytes.chunks(at_a_time) {
+            while let Some(it) = headers.next(&mut part) {
+                seen.push(match it {
+                    Seen::FirstFrame(frame) => (0, frame.length),
+                    Seen::Message { header, .. } => (header.stream, header.length),
+                });
+            }
+        }
+        seen
+    }
+
+    #[test]
+    fn headers_are_found_however_the_bytes_come() {
+        let mut bytes = BytesMut::new();
+        bytes.extend(frames(1, 100_000, Split::CONTAINERD));
+        bytes.extend(frames(3, 0, Split::CONTAINERD));
+        bytes.extend(frames(5, 3, Split::every(1)));
+        bytes.extend(frames(7, 4087, Split::every(usize::MAX)));
+        let expected = [
+            (0, 4096),
+            (1, 100_000),
+            (0, 10),
+            (3, 0),
+            (0, 1),
+            (5, 3),
+            (0, 4097),
+            (7, 4087),
+        ];
+        for at_a_time in [1, 7, 4096, usize::MAX] {
+            assert_eq!(seen(&bytes, at_a_time), expected, "{at_a_time} at a time");
+        }
+    }
+}
