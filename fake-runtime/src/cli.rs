@@ -3,6 +3,7 @@
 mod check;
 mod demo;
 mod explain;
+mod record;
 mod replay;
 mod show;
 mod simulate;
@@ -44,6 +45,7 @@ enum Command {
     Check(check::Args),
     Demo(demo::Args),
     Explain(explain::Args),
+    Record(record::Args),
     Replay(replay::Args),
     Stage(stage::Args),
     Vectors(vectors::Args),
@@ -86,6 +88,7 @@ impl Command {
             Self::Check(args) => args.run(out),
             Self::Demo(args) => args.run(out),
             Self::Explain(args) => args.run(out),
+            Self::Record(args) => args.run(out),
             Self::Replay(args) => args.run(out),
             Self::Stage(args) => args.run(out),
             Self::Vectors(args) => args.run(out),

@@ -64,6 +64,7 @@ pub mod plugin_log;
 pub mod pod;
 pub mod process;
 pub mod profile;
+pub mod recording;
 pub mod requests;
 pub mod runtime;
 pub mod scripted;

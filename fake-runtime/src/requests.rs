@@ -3,7 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use nri_proto::api::CreateContainerRequest;
+use nri_proto::api::{ConfigureRequest, CreateContainerRequest};
+use serde::Deserialize as _;
 use serde_json::Value;
 
 use crate::create::CreateError;
@@ -103,7 +104,11 @@ pub fn read(path: &Path, simulation: &Simulation) -> Result<Requests, RequestsEr
 
 /// The containerd of a recording, by what it said of itself in Configure.
 fn configured_by(row: &Value) -> Option<&'static Profile> {
-    Profile::find(row["request"]["runtime_version"].as_str()?).ok()
+    if row["rpc"] != "Configure" {
+        return None;
+    }
+    let configure = ConfigureRequest::deserialize(&row["request"]).ok()?;
+    Profile::find(&configure.runtime_version).ok()
 }
 
 /// The request in a row of a recording, or the row itself where it is one.

@@ -3,18 +3,20 @@
 use std::fmt;
 use std::io;
 use std::path::Path;
+use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use nri_proto::api::{
     ConfigureResponse, ContainerAdjustment, CreateContainerRequest, CreateContainerResponse,
-    RegisterPluginRequest, SynchronizeRequest, SynchronizeResponse,
+    RegisterPluginRequest, SynchronizeRequest, SynchronizeResponse, plugin, runtime,
 };
 use nri_proto::wire::{self, CallError, Code, Incoming, Request, Side, Status};
 use prost::Message as _;
 use tokio::net::UnixStream;
+use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-const RUNTIME_SERVICE: &str = "nri.pkg.api.v1alpha1.Runtime";
 const CREATE_CONTAINER: i32 = 1 << 3;
 
 /// What a scripted plugin does when it is asked about a container.
@@ -28,6 +30,8 @@ pub enum Reply {
     Leave,
 }
 
+type Observer = Box<dyn FnMut(&str, &[u8]) + Send>;
+
 /// A plugin before it connects.
 pub struct ScriptedPlugin {
     index: String,
@@ -35,12 +39,14 @@ pub struct ScriptedPlugin {
     events: i32,
     delay: Duration,
     reply: Box<dyn FnMut(CreateContainerRequest) -> Reply + Send>,
+    observe: Observer,
 }
 
 /// A connected plugin. Dropping it closes the connection.
 #[derive(Debug)]
 pub struct ScriptedConnection {
     serving: JoinHandle<()>,
+    leaving: Arc<Notify>,
 }
 
 /// A plugin cannot register.
@@ -63,6 +69,7 @@ impl ScriptedPlugin {
             events: CREATE_CONTAINER,
             delay: Duration::ZERO,
             reply: Box::new(|_| Reply::Adjust(Box::default())),
+            observe: Box::new(|_, _| {}),
         }
     }
 
@@ -90,6 +97,15 @@ impl ScriptedPlugin {
         }
     }
 
+    /// Is told of every request before it is answered: the method's name and the payload.
+    #[must_use]
+    pub fn observe(self, observe: impl FnMut(&str, &[u8]) + Send + 'static) -> Self {
+        Self {
+            observe: Box::new(observe),
+            ..self
+        }
+    }
+
     /// Connects and registers. Returns as soon as the runtime has accepted the registration.
     ///
     /// # Errors
@@ -104,31 +120,53 @@ impl ScriptedPlugin {
             ..Default::default()
         };
         // The runtime may ask before it answers the registration, so that serving starts first.
-        let connection = ScriptedConnection {
-            serving: tokio::spawn(async move {
-                tokio::select! {
-                    _ = driver.run() => {}
-                    () = self.serve(incoming) => {}
+        let leaving = Arc::new(Notify::new());
+        let serving = tokio::spawn({
+            let leaving = leaving.clone();
+            async move {
+                let mut driver = pin!(driver.run());
+                let abruptly = tokio::select! {
+                    _ = &mut driver => return,
+                    abruptly = self.serve(incoming, &leaving) => abruptly,
+                };
+                if !abruptly {
+                    // Until the last answers are written.
+                    driver.await;
                 }
-            }),
-        };
+            }
+        });
+        let connection = ScriptedConnection { serving, leaving };
         caller
-            .call(RUNTIME_SERVICE, "RegisterPlugin", register.encode_to_vec())
+            .call(
+                runtime::SERVICE,
+                runtime::REGISTER_PLUGIN,
+                register.encode_to_vec(),
+            )
             .await?;
         Ok(connection)
     }
 
-    async fn serve(mut self, mut incoming: Incoming) {
-        while let Some(request) = incoming.next().await {
+    /// Answers until it is to leave, and says whether abruptly.
+    async fn serve(mut self, mut incoming: Incoming, leaving: &Notify) -> bool {
+        loop {
+            let request = tokio::select! {
+                request = incoming.next() => request,
+                () = leaving.notified() => {
+                    incoming.close();
+                    continue;
+                }
+            };
+            let Some(request) = request else { return false };
+            (self.observe)(&request.method, &request.payload);
             match request.method.as_str() {
-                "Configure" => {
+                plugin::CONFIGURE => {
                     let answer = ConfigureResponse {
                         events: self.events,
                         ..Default::default()
                     };
                     request.reply(Ok(answer.encode_to_vec()));
                 }
-                "Synchronize" => {
+                plugin::SYNCHRONIZE => {
                     let answer = decode::<SynchronizeRequest>(&request).map(|synchronize| {
                         let answer = SynchronizeResponse {
                             more: synchronize.more,
@@ -138,7 +176,7 @@ impl ScriptedPlugin {
                     });
                     request.reply(answer);
                 }
-                "CreateContainer" => {
+                plugin::CREATE_CONTAINER => {
                     tokio::time::sleep(self.delay).await;
                     match decode(&request).map(&mut self.reply) {
                         Ok(Reply::Adjust(adjust)) => {
@@ -150,7 +188,7 @@ impl ScriptedPlugin {
                         }
                         Ok(Reply::Error(status)) | Err(status) => request.reply(Err(status)),
                         // Nothing is written any more, not even that the request was dropped.
-                        Ok(Reply::Leave) => return,
+                        Ok(Reply::Leave) => return true,
                     }
                 }
                 _ => request.reply_unimplemented(),
@@ -160,6 +198,12 @@ impl ScriptedPlugin {
 }
 
 impl ScriptedConnection {
+    /// Answers what was asked until now, and closes the connection.
+    pub async fn leave(self) {
+        self.leaving.notify_one();
+        self.closed().await;
+    }
+
     /// Resolves when the runtime has closed the connection.
     pub async fn closed(mut self) {
         // The error says that the plugin's script panicked, which ends the connection too.

@@ -18,11 +18,7 @@ impl Spec {
             mounts: container.mounts.iter().map(mounts::oci_mount).collect(),
             hooks: Default::default(),
             annotations: container.annotations.clone(),
-            linux: container
-                .linux
-                .as_ref()
-                .map(|theirs| linux(theirs, profile))
-                .unwrap_or_default(),
+            linux: linux(&container.linux.clone().unwrap_or_default(), profile),
             rest: object(
                 json!({ "ociVersion": profile.oci_version, "root": { "path": "rootfs" } }),
             ),
@@ -70,7 +66,8 @@ fn linux(theirs: &api::LinuxContainer, profile: &Profile) -> Linux {
     }
     Linux {
         devices: theirs.devices.iter().map(devices::oci_device).collect(),
-        resources: theirs.resources.as_ref().map(limits),
+        // containerd writes some for every container.
+        resources: Some(theirs.resources.as_ref().map(limits).unwrap_or_default()),
         cgroups_path: theirs.cgroups_path.clone(),
         namespaces,
         sysctl: theirs.sysctl.clone(),
