@@ -107,6 +107,22 @@ impl<S: Staged + Send + Sync + 'static> Answerer<S> {
         runtime: Runtime,
     ) -> Result<Vec<u8>, Refusal> {
         let begun = Instant::now();
+        let answering = self.answer(payload, patience, runtime, begun);
+        panics::caught_in(answering).await.unwrap_or_else(|panic| {
+            // It came before or after what is known of the container.
+            let failure = Failure::Panicked(panic);
+            report::failed(&self.metrics, &Asked::default(), &failure, begun.elapsed());
+            Ok(convert::answer(None))
+        })
+    }
+
+    async fn answer(
+        &self,
+        payload: &[u8],
+        patience: Duration,
+        runtime: Runtime,
+        begun: Instant,
+    ) -> Result<Vec<u8>, Refusal> {
         let ticket = self.health.begin();
         let asked = match convert::asked(payload) {
             Ok(asked) => Arc::new(asked),
