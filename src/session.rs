@@ -58,6 +58,10 @@ impl<S: Staged + Send + Sync + 'static> Session<S> {
                 End::Lost(error) => (error, true),
                 End::NotRegistered(error) => (error, false),
             };
+            // A runtime that stops along with the plugin may be quicker.
+            if stop.is_requested() {
+                return Ok(());
+            }
             if (first && !registered) || !self.origin.outlives_a_connection() {
                 return Err(error);
             }

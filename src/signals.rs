@@ -39,6 +39,11 @@ impl Stop {
         (request, Self { requested })
     }
 
+    /// Whether the request was made.
+    pub fn is_requested(&self) -> bool {
+        *self.requested.borrow() || self.requested.has_changed().is_err()
+    }
+
     /// Waits for the request. Returns at once, as often as asked, when it was made.
     pub async fn requested(&mut self) {
         // An error is the sender gone.

@@ -3,9 +3,11 @@
 use fake_runtime::create::Answer;
 use fake_runtime::runtime::FakeRuntime;
 use fake_runtime::staging::{Hold, NodeAgent, StagedAnswer, StagingLock};
+use nri_plugin::host::Host;
 use rustix::process::Signal;
 
-use crate::plugin::{Plugin, annotated_pod, container};
+use crate::in_process::InProcess;
+use crate::plugin::{Plugin, annotated_pod, container, soon};
 use crate::raw_runtime::RawRuntime;
 
 #[tokio::test]
@@ -53,6 +55,22 @@ async fn it_stops_while_the_runtime_is_away() {
     plugin.until("/readyz", 503).await;
     plugin.signal(Signal::TERM);
     plugin.stopped().await;
+}
+
+#[tokio::test]
+async fn a_runtime_that_goes_at_the_same_time_is_no_error() {
+    let runtime = RawRuntime::listen();
+    let plugin = InProcess::start(runtime.socket_path(), Host::new());
+    let mut connection = runtime.accept().await;
+    let _unanswered = connection.registration().await;
+    drop(connection);
+    // The end of the connection is there before the session is asked to stop, and seen after it.
+    tokio::task::yield_now().await;
+    plugin.stop.send(true).unwrap();
+    soon("the session's end", plugin.session)
+        .await
+        .unwrap()
+        .unwrap();
 }
 
 #[tokio::test]
