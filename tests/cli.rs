@@ -2,8 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::ffi::OsStr;
 use std::fmt::Write;
 use std::net::TcpListener;
+use std::os::unix::ffi::OsStrExt;
 use std::process::{Command, Output};
 
 use insta::assert_snapshot;
@@ -91,6 +93,7 @@ fn every_command_line_that_could_not_work_is_refused_in_one_line() {
         &["--", "extra"],
         &["--plugin-name"],
         &["--compute-domain-staging", "true"],
+        &["--help=now"],
         // Words, in the order of the help.
         &["--feature-gates=Nope=true"],
         &["--feature-gates=RealDriverGuard"],
@@ -128,6 +131,7 @@ fn every_command_line_that_could_not_work_is_refused_in_one_line() {
         &["--topology-host-path=./t"],
         &["--topology-mount-path=t"],
         &["--device-host-path=dev"],
+        &["--cdi-spec-host-path=mock.yaml"],
         &["--imex-channel-host-path=dev"],
         // A CDI name that would fail every container.
         &["--device-injection-mode=cdi", "--cdi-device-name=gpu"],
@@ -191,6 +195,29 @@ fn nri_62_a_missing_socket_is_refused_with_what_to_look_at() {
         refusal(&["--health-addr=", "--socket-path=/nowhere/nri.sock"], &[]),
         "nri-plugin: cannot connect to the NRI socket /nowhere/nri.sock: No such file or directory \
          (os error 2); is NRI enabled in the runtime, and is --socket-path right?"
+    );
+}
+
+#[test]
+fn a_path_of_two_lines_is_refused_in_one() {
+    assert_eq!(
+        refusal(&["--health-addr=", "--socket-path=/no\nwhere"], &[]),
+        "nri-plugin: cannot connect to the NRI socket /no; where: No such file or directory \
+         (os error 2); is NRI enabled in the runtime, and is --socket-path right?"
+    );
+}
+
+#[test]
+fn what_is_no_text_is_refused() {
+    let output = Command::new(env!("CARGO_BIN_EXE_nri-plugin"))
+        .env_clear()
+        .env("NODE_NAME", OsStr::from_bytes(b"n\xff"))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(
+        String::from_utf8(output.stderr).unwrap(),
+        "nri-plugin: environment variable NODE_NAME is not valid UTF-8\n"
     );
 }
 

@@ -19,6 +19,12 @@ pub enum FlagError {
         /// The flag, with its dashes.
         flag: String,
     },
+    /// A flag that takes no value is given one.
+    #[error("flag {flag} takes no value")]
+    UnwantedValue {
+        /// The flag, with its dashes.
+        flag: String,
+    },
     /// An argument that is no flag.
     #[error("unexpected argument {argument:?}: only flags are taken, as --name=value")]
     Unexpected {
@@ -64,6 +70,7 @@ impl From<clap::Error> for FlagError {
             ErrorKind::InvalidValue => Self::MissingValue {
                 flag: argument.split(' ').next().unwrap_or_default().to_owned(),
             },
+            ErrorKind::TooManyValues => Self::UnwantedValue { flag: argument },
             _ => Self::Other {
                 message: first_line(&error.render().to_string()),
             },
