@@ -10,3 +10,4 @@ mod arbitrary;
 mod plugin;
 mod properties;
 mod spec;
+mod truth_table;
