@@ -20,10 +20,10 @@ use writer::Writer;
 /// How many bytes of formatted lines may wait for stdout before further ones are dropped.
 const PENDING_BYTES: usize = 256 * 1024;
 
-/// How long [`Log::flush`] waits for a reader that may be gone.
+/// How long the process's end waits for a reader that may be gone.
 const FLUSH_LIMIT: Duration = Duration::from_millis(250);
 
-/// The running log. Lines still waiting when it is dropped get [`FLUSH_LIMIT`] to reach stdout.
+/// The running log. Lines still waiting when it is dropped get a quarter of a second to reach stdout.
 #[derive(Debug)]
 pub struct Log {
     writer: Writer,
@@ -47,16 +47,11 @@ impl Log {
         let _ = tracing::subscriber::set_global_default(subscriber);
         Ok(Self { writer })
     }
-
-    /// Waits until everything logged so far is written, for at most [`FLUSH_LIMIT`].
-    pub fn flush(&self) {
-        self.writer.flush(FLUSH_LIMIT);
-    }
 }
 
 impl Drop for Log {
     fn drop(&mut self) {
-        self.flush();
+        self.writer.flush(FLUSH_LIMIT);
     }
 }
 
