@@ -133,6 +133,19 @@ fn readyz_asks_the_staging_gate() {
 }
 
 #[test]
+fn readyz_tells_the_worst_reason_first() {
+    let served = serve(Some(gate(Path::new("/nowhere/staging.lock"))));
+    served.health.registered(1);
+    let _ticket = served.health.begin();
+    // It is wedged 2 ms from now.
+    while served.get("/healthz").0 == 200 {}
+    let (_, body) = served.get("/readyz");
+    assert!(body.contains("wedged: "), "{body}");
+    served.health.unregistered();
+    assert_eq!(served.get("/readyz"), (503, UNREGISTERED.into()));
+}
+
+#[test]
 fn a_lock_on_a_hung_mount_silences_no_probe() {
     let dir = tempfile::tempdir().unwrap();
     // Opening a FIFO that nobody writes to waits for ever, as a hung mount would.

@@ -97,13 +97,18 @@ impl Connection {
         self.call(plugin::CONFIGURE, &request).await.unwrap()
     }
 
-    /// Takes the plugin through its registration, as containerd does.
+    /// Takes the plugin through its registration, as containerd does that has no containers.
     pub(crate) async fn register(&mut self) {
+        self.register_beside(&api::SynchronizeRequest::default())
+            .await;
+    }
+
+    /// The same with what is running already.
+    pub(crate) async fn register_beside(&mut self, running: &api::SynchronizeRequest) {
         let (_, registration) = self.registration().await;
         registration.reply(Ok(Vec::new()));
         self.configure().await;
-        let nothing = api::SynchronizeRequest::default();
-        self.call::<api::SynchronizeResponse>(plugin::SYNCHRONIZE, &nothing)
+        self.call::<api::SynchronizeResponse>(plugin::SYNCHRONIZE, running)
             .await
             .unwrap();
     }

@@ -1,9 +1,10 @@
 //! What runs already when the plugin registers.
 
 use fake_runtime::runtime::{FakeRuntime, Received};
-use nri_proto::api::{Container, ContainerState, Mount};
+use nri_proto::api::{Container, ContainerState, Mount, SynchronizeRequest};
 
 use crate::plugin::{Plugin, annotated_pod, container};
+use crate::raw_runtime::RawRuntime;
 
 fn running(name: &str) -> Container {
     Container {
@@ -49,6 +50,29 @@ async fn nri_85_containers_that_came_up_without_the_overlay_are_counted_and_name
             .as_deref(),
         Some("2")
     );
+}
+
+#[tokio::test]
+async fn the_count_is_that_of_the_last_registration() {
+    let runtime = RawRuntime::listen();
+    let plugin = Plugin::start(runtime.socket_path(), &[]).await;
+    for missed in [2, 1, 0] {
+        let containers = [running("a"), running("b")].into_iter().take(missed);
+        let running = SynchronizeRequest {
+            pods: vec![annotated_pod()],
+            containers: containers.collect(),
+            more: false,
+        };
+        let mut connection = runtime.accept().await;
+        connection.register_beside(&running).await;
+        assert_eq!(
+            plugin
+                .metric("nri_plugin_bypassed_containers")
+                .await
+                .as_deref(),
+            Some(missed.to_string().as_str())
+        );
+    }
 }
 
 // containerd/nri#102, containerd/containerd#13901: a list beyond 4 MiB is split, and has to be taken in time.
