@@ -1,0 +1,40 @@
+//! The `mock-device-plugin` binary.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use mock_device_plugin::Gpus;
+
+/// Hands out the mock GPUs of a node to pods that ask for nvidia.com/gpu.
+#[derive(Parser)]
+struct Flags {
+    /// Where the mock driver is staged
+    #[arg(long, default_value = "/var/lib/nvml-mock")]
+    overlay: PathBuf,
+    /// Where the kubelet keeps the sockets of device plugins
+    #[arg(long, default_value = "/var/lib/kubelet/device-plugins")]
+    sockets: PathBuf,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match run(Flags::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            #[expect(clippy::print_stderr, reason = "the one line that stderr is for")]
+            {
+                eprintln!("mock-device-plugin: {error}");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(Flags { overlay, sockets }: Flags) -> Result<(), String> {
+    let gpus = Gpus::staged(&overlay)
+        .map_err(|error| format!("no mock driver at {}: {error}", overlay.display()))?;
+    mock_device_plugin::run(&sockets, gpus)
+        .await
+        .map_err(|error| error.to_string())
+}

@@ -1,0 +1,85 @@
+//! What a kubelet sees of the device plugin.
+
+use std::fs;
+use std::path::Path;
+
+use mock_device_plugin::v1beta1::device_plugin_client::DevicePluginClient;
+use mock_device_plugin::v1beta1::registration_server::{Registration, RegistrationServer};
+use mock_device_plugin::v1beta1::{
+    AllocateRequest, ContainerAllocateRequest, DeviceSpec, Empty, RegisterRequest,
+};
+use mock_device_plugin::{Gpus, RESOURCE, run};
+use tokio::net::UnixListener;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::UnixListenerStream;
+use tonic::transport::{Endpoint, Server};
+use tonic::{Code, Request, Response, Status};
+
+/// A kubelet that takes every plugin.
+struct Kubelet(mpsc::UnboundedSender<RegisterRequest>);
+
+#[tonic::async_trait]
+impl Registration for Kubelet {
+    async fn register(&self, request: Request<RegisterRequest>) -> Result<Response<Empty>, Status> {
+        let _ = self.0.send(request.into_inner());
+        Ok(Response::new(Empty {}))
+    }
+}
+
+#[tokio::test]
+async fn a_kubelet_is_told_of_the_gpus_and_given_their_nodes() {
+    let root = tempfile::tempdir().unwrap();
+    let devices = root.path().join("driver/dev");
+    fs::create_dir_all(&devices).unwrap();
+    for name in ["nvidia1", "nvidia0", "nvidiactl", "nvidia-uvm"] {
+        fs::write(devices.join(name), "").unwrap();
+    }
+    let (seen, mut registrations) = mpsc::unbounded_channel();
+    let socket = UnixListener::bind(root.path().join("kubelet.sock")).unwrap();
+    let kubelet = Server::builder()
+        .add_service(RegistrationServer::new(Kubelet(seen)))
+        .serve_with_incoming(UnixListenerStream::new(socket));
+    tokio::spawn(kubelet);
+    let sockets = root.path().to_owned();
+    let gpus = Gpus::staged(root.path()).unwrap();
+    tokio::spawn(async move { run(&sockets, gpus).await });
+
+    let registration = registrations.recv().await.unwrap();
+    assert_eq!(registration.version, "v1beta1");
+    assert_eq!(registration.resource_name, RESOURCE);
+    let socket = root.path().join(registration.endpoint);
+    let socket = Endpoint::try_from(format!("unix://{}", socket.display())).unwrap();
+    let mut plugin = DevicePluginClient::new(socket.connect().await.unwrap());
+
+    let mut lists = plugin.list_and_watch(Empty {}).await.unwrap().into_inner();
+    let devices = lists.message().await.unwrap().unwrap().devices;
+    let devices: Vec<_> = devices
+        .iter()
+        .map(|device| (device.id.as_str(), device.health.as_str()))
+        .collect();
+    assert_eq!(devices, [("nvidia0", "Healthy"), ("nvidia1", "Healthy")]);
+
+    let mut given = plugin.allocate(ask("nvidia1")).await.unwrap().into_inner();
+    assert_eq!(
+        given.container_responses.remove(0).devices,
+        [node(root.path(), "nvidia1")]
+    );
+    let refused = plugin.allocate(ask("nvidiactl")).await.unwrap_err();
+    assert_eq!(refused.code(), Code::NotFound);
+}
+
+fn ask(id: &str) -> AllocateRequest {
+    AllocateRequest {
+        container_requests: vec![ContainerAllocateRequest {
+            device_ids: vec![id.to_owned()],
+        }],
+    }
+}
+
+fn node(root: &Path, name: &str) -> DeviceSpec {
+    DeviceSpec {
+        container_path: format!("/dev/{name}"),
+        host_path: root.join("driver/dev").join(name).display().to_string(),
+        permissions: "rw".to_owned(),
+    }
+}
