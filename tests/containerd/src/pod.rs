@@ -121,19 +121,28 @@ impl Container {
         panic!("the container runs on");
     }
 
-    /// Runs a shell script in it, and gives what it printed.
+    /// Runs a shell script in it.
     ///
     /// # Panics
     ///
-    /// When the script fails.
-    pub async fn sh(&self, script: &str) -> String {
+    /// When containerd does not run it.
+    pub async fn run(&self, script: &str) -> v1::ExecSyncResponse {
         let request = v1::ExecSyncRequest {
             container_id: self.id.clone(),
             cmd: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
             timeout: 20,
         };
         let answer = self.cri.runtime.clone().exec_sync(request).await;
-        let answer = answer.expect("a command runs").into_inner();
+        answer.expect("a command runs").into_inner()
+    }
+
+    /// Runs a shell script in it, and gives what it printed.
+    ///
+    /// # Panics
+    ///
+    /// When the script fails.
+    pub async fn sh(&self, script: &str) -> String {
+        let answer = self.run(script).await;
         assert_eq!(
             answer.exit_code,
             0,
