@@ -7,7 +7,10 @@
 )]
 
 mod arbitrary;
+mod flags;
+mod goldens;
 mod plugin;
 mod properties;
+mod recordings;
 mod spec;
 mod truth_table;

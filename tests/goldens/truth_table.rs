@@ -15,26 +15,23 @@ mod rules;
 mod sections;
 mod table;
 
-use insta::{assert_snapshot, with_settings};
+use insta::assert_snapshot;
 
 use self::cell::Cell;
 use self::dimensions::DIMENSIONS;
 use self::table::Table;
-
-/// Where the goldens are, seen from this file.
-const SNAPSHOTS: &str = "../../snapshots/truth_table";
+use crate::goldens;
 
 #[test]
 fn the_truth_table_is_as_written_down() {
     let table = Table::build();
     check_a_sample(&table);
-    with_settings!({ snapshot_path => SNAPSHOTS, prepend_module_to_snapshot => false, omit_expression => true }, {
-        assert_snapshot!("size", table.size());
-        for (name, text) in sections::all(&table) {
-            assert_snapshot!(name, text);
-        }
-        assert_snapshot!("answers", answers::all(&table));
-    });
+    let _goldens = goldens::in_directory("truth_table");
+    assert_snapshot!("size", table.size());
+    for (name, text) in sections::all(&table) {
+        assert_snapshot!(name, text);
+    }
+    assert_snapshot!("answers", answers::all(&table));
 }
 
 /// Combinations spread over the whole table, each asked from its command line to its bytes.
