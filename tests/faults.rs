@@ -240,10 +240,11 @@ async fn an_answer_that_is_read_too_slowly_costs_one_container_and_no_more() {
 #[tokio::test]
 async fn two_requests_at_once_are_both_answered() {
     let node = Node::start(builder()).await;
-    let [one, other] = [request(), request()];
-    let pods = [one.pod.unwrap(), other.pod.unwrap()];
-    let containers = [one.container.unwrap(), other.container.unwrap()];
-    for created in node.runtime.create_two_at_once(pods, containers).await {
+    for created in node
+        .runtime
+        .create_two_at_once([request(), request()])
+        .await
+    {
         is_injected(&created);
     }
     node.injects().await;

@@ -78,19 +78,14 @@ pub fn read(path: &Path, simulation: &Simulation) -> Result<Requests, RequestsEr
             }
         }
     };
-    if let [document] = &rows[..]
-        && document.get("kind").is_some()
-    {
-        return of_manifest(path, &document.to_string(), simulation);
+    if let [document] = &rows[..] {
+        let requests = in_document(path, document, simulation)?;
+        let profile = simulation.profile;
+        return Ok(Requests { profile, requests });
     }
     let mut requests = Vec::new();
     for row in rows.iter().filter_map(request_in) {
-        requests.push(serde_json::from_value(row.clone()).map_err(|source| {
-            RequestsError::Request {
-                path: path.to_owned(),
-                source,
-            }
-        })?);
+        requests.push(of_request(path, row)?);
     }
     if requests.is_empty() {
         return Err(RequestsError::Nothing(path.to_owned()));
@@ -100,6 +95,32 @@ pub fn read(path: &Path, simulation: &Simulation) -> Result<Requests, RequestsEr
         .find_map(configured_by)
         .unwrap_or(simulation.profile);
     Ok(Requests { profile, requests })
+}
+
+/// The requests in a document that was read from `path`: a Pod, or a request.
+///
+/// # Errors
+///
+/// It is neither.
+pub fn in_document(
+    path: &Path,
+    document: &Value,
+    simulation: &Simulation,
+) -> Result<Vec<CreateContainerRequest>, RequestsError> {
+    if document.get("kind").is_some() {
+        return Ok(of_manifest(path, &document.to_string(), simulation)?.requests);
+    }
+    match request_in(document) {
+        Some(request) => Ok(vec![of_request(path, request)?]),
+        None => Err(RequestsError::Nothing(path.to_owned())),
+    }
+}
+
+fn of_request(path: &Path, request: &Value) -> Result<CreateContainerRequest, RequestsError> {
+    serde_json::from_value(request.clone()).map_err(|source| RequestsError::Request {
+        path: path.to_owned(),
+        source,
+    })
 }
 
 /// The containerd of a recording, by what it said of itself in Configure.

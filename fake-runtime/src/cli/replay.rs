@@ -1,24 +1,25 @@
 //! `fake-runtime replay`.
 
-mod container;
 mod golden;
+mod shown;
+mod watch;
 
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use clap::error::ErrorKind;
-use fake_runtime::create::name_of;
-use fake_runtime::process::{PluginCommand, PluginProcess};
+use fake_runtime::replay::{Replay, Whom};
 use fake_runtime::requests::Requests;
 use fake_runtime::runtime::FakeRuntime;
+use fake_runtime::scenario::Scenario;
 
 use super::simulate::Simulate;
 use super::{Output, Result, Verdict, usage};
-use container::Container;
 use golden::Goldens;
+use shown::Shown;
+use watch::Watch;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -26,14 +27,22 @@ Examples:
   fake-runtime replay requests.jsonl.gz --plugin ./my-plugin -- -nri-socket {socket}
   fake-runtime replay pod.yaml --gpus 2 --listen /tmp/nri.sock    # and start the plugin by hand
   fake-runtime replay pods/*.yaml --expect goldens --plugin ./my-plugin
-  fake-runtime replay pods/*.yaml --expect goldens --update --plugin ./my-plugin";
+  fake-runtime replay pods/*.yaml --expect goldens --update --plugin ./my-plugin
+  fake-runtime replay scenario.yaml --watch --plugin target/debug/nri-plugin
 
-/// How long the log of nri-plugin may lag behind its answer.
-const LOG_LAG: Duration = Duration::from_secs(1);
-/// How long somebody has who starts a plugin by hand.
-const BY_HAND: Duration = Duration::from_secs(24 * 3600);
+A scenario file stages a tree, creates containers and lets things go wrong in between:
+  kind: Scenario
+  containerd: \"2.3\"
+  overlay: {gpus: 2}
+  steps:
+  - create: gpu-pod.yaml
+    expect: {adjusted: true}
+  - fault: {cut: within-frame}
+  - create: gpu-pod.yaml
+    expect: {adjusted: true}";
 
-/// Create the containers of Pod manifests, recordings and requests, and print what a plugin makes of them.
+/// Create the containers of Pod manifests, recordings and requests, or play scenarios, and print what a plugin makes of
+/// them.
 ///
 /// For each container: what the plugin answered, the reason from its log where it is nri-plugin, and what changed in
 /// the container's OCI spec. With --expect all of it is compared with files of an earlier run.
@@ -41,7 +50,8 @@ const BY_HAND: Duration = Duration::from_secs(24 * 3600);
 #[command(after_help = EXAMPLES)]
 #[command(group(clap::ArgGroup::new("whom").required(true).args(["plugin", "listen"])))]
 pub(super) struct Args {
-    /// Pod manifests (YAML or JSON), recordings (JSON lines, plain or gzipped), CreateContainer requests (JSON)
+    /// Pod manifests and scenarios (YAML or JSON), recordings (JSON lines, plain or gzipped), CreateContainer requests
+    /// (JSON)
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// The plugin binary; each file is replayed to a process of its own
@@ -56,6 +66,9 @@ pub(super) struct Args {
     /// Write these files anew instead
     #[arg(long, requires = "expect")]
     update: bool,
+    /// Do it again whenever the plugin binary or one of the files changes
+    #[arg(long)]
+    watch: bool,
     /// text for people, json for one object a line
     #[arg(long, value_enum, default_value_t)]
     output: Output,
@@ -75,93 +88,111 @@ impl Args {
             usage(ErrorKind::ArgumentConflict, message);
         }
         super::block_on(async {
-            let mut goldens = self.expect.as_deref().map(Goldens::new);
-            for file in &self.files {
-                let containers = self.replay(file).await?;
-                for container in &containers {
-                    match self.output {
-                        _ if goldens.is_some() => {}
-                        Output::Text => container.print(out)?,
-                        Output::Json => writeln!(out, "{}", container.json())?,
-                    }
-                }
-                match &mut goldens {
-                    Some(goldens) if self.update => goldens.update(file, &containers)?,
-                    Some(goldens) => goldens.compare(out, file, &containers)?,
-                    None => {}
-                }
+            if self.watch {
+                self.watch(out).await
+            } else {
+                self.replay_all(out).await
             }
-            goldens.map_or(Ok(Verdict::Same), |goldens| {
-                goldens.finish(out, self.update)
-            })
         })
     }
 
-    /// Creates the containers of one file.
-    async fn replay(&self, file: &Path) -> Result<Vec<Container>> {
-        let Requests { profile, requests } = self.simulate.read(file)?;
-        let mut runtime = FakeRuntime::builder().profile(profile);
-        if let Some(socket) = &self.listen {
-            runtime = runtime.socket(socket).patience(BY_HAND);
+    /// Replays each file, and says whether all is as it should be.
+    async fn replay_all(&self, out: &mut dyn Write) -> Result {
+        let mut goldens = self.expect.as_deref().map(Goldens::new);
+        let mut as_expected = true;
+        for file in &self.files {
+            let shown = self.replay(file).await?;
+            as_expected &= shown.as_expected();
+            match self.output {
+                _ if goldens.is_some() => {}
+                Output::Text => shown.print(out)?,
+                Output::Json => shown.print_json(out)?,
+            }
+            match &mut goldens {
+                Some(goldens) if self.update => goldens.update(file, &shown)?,
+                Some(goldens) => goldens.compare(out, file, &shown)?,
+                None => {}
+            }
         }
-        let runtime = runtime.start().await?;
+        let verdict = match goldens {
+            Some(goldens) => goldens.finish(out, self.update)?,
+            None => Verdict::Same,
+        };
+        Ok(if as_expected {
+            verdict
+        } else {
+            Verdict::Different
+        })
+    }
+
+    /// Creates the containers of one file, or plays the scenario that it is.
+    async fn replay(&self, file: &Path) -> Result<Shown> {
+        let whom = self.whom();
+        if let Some(scenario) = Scenario::read(file)? {
+            let simulation = self.simulate.simulation();
+            let waiting = || self.say_who_is_waited_for();
+            let (played, plain) = scenario.play(&whom, &simulation, waiting).await?;
+            return Ok(Shown::scenario(played, plain));
+        }
+        let Requests { profile, requests } = self.simulate.read(file)?;
+        let mut replay = Replay::start(FakeRuntime::builder().profile(profile), &whom).await?;
+        self.say_who_is_waited_for();
+        replay.registered().await?;
+        let mut containers = Vec::new();
+        for request in requests {
+            containers.push(replay.create(request).await);
+        }
+        Ok(Shown::containers(containers))
+    }
+
+    fn whom(&self) -> Whom {
+        match (&self.plugin, &self.listen) {
+            (Some(plugin), _) => Whom::Start {
+                path: plugin.clone(),
+                args: self.args.clone(),
+            },
+            (None, Some(socket)) => Whom::Listen(socket.clone()),
+            (None, None) => unreachable!("the command line has one or the other"),
+        }
+    }
+
+    /// On stderr, beside the output, which scripts read.
+    fn say_who_is_waited_for(&self) {
         if let Some(socket) = &self.listen {
-            // Beside the output, which scripts read.
-            writeln!(
+            // With stderr closed nobody has to know.
+            let _ = writeln!(
                 anstream::stderr(),
                 "waiting for a plugin on {}",
                 socket.display()
-            )?;
+            );
         }
-        let mut process = self.start(&runtime)?;
-        registered(&runtime, process.as_mut()).await?;
-
-        let mut containers = Vec::new();
-        let mut tells_why = true;
-        for request in requests {
-            let name = name_of(&request);
-            let created = runtime
-                .create_container(request.pod, request.container)
-                .await;
-            let decision = match &mut process {
-                // Who told nothing of the first container is another plugin than ours.
-                Some(process) if tells_why => process.next_decision(LOG_LAG).await,
-                _ => None,
-            };
-            tells_why = decision.is_some();
-            containers.push(Container {
-                name,
-                created,
-                decision,
-            });
-        }
-        Ok(containers)
     }
 
-    fn start(&self, runtime: &FakeRuntime) -> Result<Option<PluginProcess>> {
-        let Some(plugin) = &self.plugin else {
-            return Ok(None);
+    /// Replays, and again whenever the plugin or one of the files is another.
+    async fn watch(&self, out: &mut dyn Write) -> Result {
+        let mut watch = Watch::new(self.watched());
+        loop {
+            // What is wrong now may be mended by the next change.
+            if let Err(error) = self.replay_all(out).await {
+                writeln!(anstream::stderr(), "fake-runtime: {error}")?;
+            }
+            writeln!(anstream::stderr(), "waiting for a change")?;
+            out.flush()?;
+            watch.changed().await;
+        }
+    }
+
+    fn watched(&self) -> Vec<PathBuf> {
+        let of_scenario = |file: &PathBuf| {
+            let scenario = Scenario::read(file).ok().flatten();
+            scenario.map_or_else(Vec::new, |scenario| scenario.files().collect())
         };
-        let command = PluginCommand::on_socket(plugin, &self.args, runtime.socket_path())
-            // Where the plugin is ours: say why, and take no port. Its flags win over these.
-            .envs([("MOKKA_LOG_LEVEL", "debug"), ("MOKKA_NRI_HEALTH_ADDR", "")]);
-        Ok(Some(command.spawn()?))
-    }
-}
-
-/// Waits until a plugin is registered, or the one that was started has ended.
-async fn registered(runtime: &FakeRuntime, process: Option<&mut PluginProcess>) -> Result<()> {
-    let ended = async {
-        match process {
-            Some(process) => process.exited().await,
-            None => std::future::pending().await,
-        }
-    };
-    tokio::select! {
-        registered = runtime.plugin_registered() => Ok(registered.map(drop)?),
-        exit = ended => {
-            let exit = exit?;
-            Err(format!("the plugin ended, {}: {}", exit.status, exit.stderr.trim_end()).into())
-        }
+        let named = self.files.iter().flat_map(of_scenario);
+        self.files
+            .iter()
+            .chain(&self.plugin)
+            .cloned()
+            .chain(named)
+            .collect()
     }
 }

@@ -29,9 +29,9 @@ pub(super) struct Simulate {
 }
 
 impl Simulate {
-    /// The requests of a file, and the containerd that makes them.
-    pub(super) fn read(&self, file: &Path) -> Result<Requests, RequestsError> {
-        let simulation = Simulation {
+    /// What files leave open, as it was typed.
+    pub(super) fn simulation(&self) -> Simulation {
+        Simulation {
             profile: self.containerd.unwrap_or_default(),
             image_env: self.image_env.clone(),
             allocation: Allocation {
@@ -39,8 +39,12 @@ impl Simulate {
                 cdi: self.cdi.clone(),
             },
             ..Simulation::default()
-        };
-        let read = requests::read(file, &simulation)?;
+        }
+    }
+
+    /// The requests of a file, and the containerd that makes them.
+    pub(super) fn read(&self, file: &Path) -> Result<Requests, RequestsError> {
+        let read = requests::read(file, &self.simulation())?;
         Ok(Requests {
             profile: self.containerd.unwrap_or(read.profile),
             ..read

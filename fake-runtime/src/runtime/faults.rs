@@ -9,7 +9,7 @@ mod fault;
 
 use std::time::Duration;
 
-use nri_proto::api::{Container, CreateContainerRequest, Empty, PodSandbox};
+use nri_proto::api::{CreateContainerRequest, Empty};
 use nri_proto::wire::{PLUGIN_CONNECTION, RUNTIME_CONNECTION, Split};
 
 pub use fault::{Fault, FaultError};
@@ -24,7 +24,7 @@ use crate::create::Answer;
 use crate::oci::Spec;
 
 /// Where a connection is cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cut {
     /// Before the frame of a request.
@@ -83,21 +83,17 @@ impl FakeRuntime {
     /// Of each, what makes containerd refuse it.
     pub async fn create_two_at_once(
         &self,
-        pods: [PodSandbox; 2],
-        containers: [Container; 2],
+        requests: [CreateContainerRequest; 2],
     ) -> [Result<Created, Refused>; 2] {
         let hub = &self.hub;
         let _no_other = hub.requests.lock().await;
-        let ([pod, other_pod], [container, other_container]) = (pods, containers);
-        let create = |pod, container: Container| {
+        let create = |request: CreateContainerRequest| {
+            let container = request.container.clone().unwrap_or_default();
             let spec = Spec::of(&container, hub.profile);
-            let request = CreateContainerRequest {
-                pod: Some(pod),
-                container: Some(container),
-            };
             creation::create_at_once(hub, request, spec)
         };
-        let (one, other) = tokio::join!(create(pod, container), create(other_pod, other_container));
+        let [one, other] = requests;
+        let (one, other) = tokio::join!(create(one), create(other));
         [one, other]
     }
 }

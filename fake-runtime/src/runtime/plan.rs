@@ -10,7 +10,9 @@ use super::link::Pace;
 use super::lock;
 
 /// One of the things that a runtime says to a plugin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize, serde::Serialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Call {
     /// The answer to RegisterPlugin.

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::tree::{Entry, Kind, TreeError, make_tree};
@@ -37,7 +38,8 @@ const EMPTY_LIBRARIES: [&str; 5] = [
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Overlay {
     /// How many GPUs: `driver/dev/nvidia<N>`.
     pub gpus: u32,

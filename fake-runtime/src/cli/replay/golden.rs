@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use similar::TextDiff;
 
-use super::Container;
+use super::Shown;
 use crate::cli::{Result, Verdict};
 
 /// A directory with one file for each file that is replayed.
@@ -25,11 +25,11 @@ impl Goldens {
         }
     }
 
-    /// Writes what has become of the containers of `file`.
-    pub(super) fn update(&mut self, file: &Path, containers: &[Container]) -> Result<()> {
+    /// Writes what has become of `file`.
+    pub(super) fn update(&mut self, file: &Path, shown: &Shown) -> Result<()> {
         let golden = self.golden(file);
         fs::create_dir_all(&self.dir)
-            .and_then(|()| fs::write(&golden, text(containers)))
+            .and_then(|()| fs::write(&golden, shown.golden()))
             .map_err(|error| format!("cannot write {}: {error}", golden.display()))?;
         self.same += 1;
         Ok(())
@@ -40,7 +40,7 @@ impl Goldens {
         &mut self,
         out: &mut dyn Write,
         file: &Path,
-        containers: &[Container],
+        shown: &Shown,
     ) -> Result<()> {
         let golden = self.golden(file);
         let expected = match fs::read_to_string(&golden) {
@@ -57,7 +57,7 @@ impl Goldens {
             }
             Err(error) => return Err(format!("cannot read {}: {error}", golden.display()).into()),
         };
-        let got = text(containers);
+        let got = shown.golden();
         if expected == got {
             self.same += 1;
             return Ok(());
@@ -92,12 +92,4 @@ impl Goldens {
         name.push(".txt");
         self.dir.join(name)
     }
-}
-
-fn text(containers: &[Container]) -> String {
-    containers
-        .iter()
-        .map(Container::golden)
-        .collect::<Vec<_>>()
-        .join("\n")
 }

@@ -1,14 +1,15 @@
 //! Faults as data: what a scenario file says.
 
+use std::fmt;
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::Cut;
 use crate::runtime::{Call, FakeRuntime, Pace, SocketError, WaitedInVain};
 
 /// One fault. Each is a method of [`FakeRuntime`] too, which says more.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
     /// [`FakeRuntime::delay`]
@@ -57,6 +58,18 @@ pub enum Fault {
     OversizedFrame,
     /// [`FakeRuntime::garbage`]
     Garbage,
+}
+
+impl fmt::Display for Fault {
+    /// As a scenario writes it.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let written = serde_json::to_string(self).map_err(|_| fmt::Error)?;
+        out.write_str(
+            &written
+                .replace(['"', '{', '}'], "")
+                .replace([':', ','], " "),
+        )
+    }
 }
 
 /// A fault cannot be brought about.

@@ -1,0 +1,37 @@
+//! Scenario files: what is on a node, what is asked, what goes wrong, and what should come of it.
+//!
+//! YAML or JSON. A scenario of every part:
+//!
+//! ```yaml
+//! kind: Scenario
+//! containerd: "2.3"              # the version that asks; the default is 2.1
+//! seed: 7                        # what faults leave to chance is drawn from it
+//! request-timeout-ms: 500        # the default is containerd's, 2000
+//! overlay: {gpus: 2, hcas: 0}    # a mock overlay as `fake-runtime stage` makes it, at {dir}
+//! tree:                          # and what else there is below {dir}
+//! - {path: lock, kind: file}
+//! inventory: [running.yaml]      # Pods that run before the plugin registers
+//! args: [--node-name=node-1]     # the plugin's arguments, before those of the command line
+//! faults: [configure-first]      # planned before the plugin connects
+//! steps:
+//! - create: gpu-pod.yaml         # a file beside this one: Pods, a recording, or a request
+//!   expect: {adjusted: true, reason: device annotation}
+//! - fault: {cut: within-frame}   # or restart, garbage, {delay: {call: configure, ms: 300}} …
+//! - create:                      # the same as a part of this file
+//!     kind: Pod
+//!     metadata: {name: plain}
+//!     spec: {containers: [{name: main}]}
+//!   expect: {adjusted: false, changes: []}
+//! - create-at-once: [gpu-pod.yaml, gpu-pod.yaml]
+//! ```
+//!
+//! Where there is an overlay, nri-plugin's flags for it are appended to the plugin's arguments, unless one of them
+//! says where `{dir}` goes.
+
+mod expected;
+mod file;
+mod play;
+
+pub use expected::Expected;
+pub use file::{Action, Scenario, ScenarioError, Source, Step};
+pub use play::{Plain, Played};

@@ -1,0 +1,225 @@
+//! What stands in a scenario file.
+
+use std::path::{Path, PathBuf};
+
+use nri_proto::api::CreateContainerRequest;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::Expected;
+use crate::pod::Simulation;
+use crate::profile::{Profile, UnknownVersion};
+use crate::replay::ReplayError;
+use crate::requests::{self, RequestsError};
+use crate::runtime::{Fault, FaultError};
+use crate::staging::{Entry, Overlay, TreeError};
+
+/// A scenario, as a file says it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Scenario {
+    #[serde(rename = "kind")]
+    _kind: Kind,
+    /// The version that asks.
+    #[serde(default)]
+    pub containerd: Option<String>,
+    /// What faults draw from.
+    #[serde(default)]
+    pub seed: u64,
+    /// How long the plugin has for a request.
+    #[serde(default)]
+    pub request_timeout_ms: Option<u64>,
+    /// A mock overlay.
+    #[serde(default)]
+    pub overlay: Option<Overlay>,
+    /// What else there is.
+    #[serde(default)]
+    pub tree: Vec<Entry>,
+    /// What runs before the plugin registers.
+    #[serde(default)]
+    pub inventory: Vec<Source>,
+    /// The plugin's arguments.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// What goes wrong with the first connection.
+    #[serde(default)]
+    pub faults: Vec<Fault>,
+    /// What happens, in order.
+    pub steps: Vec<Step>,
+    /// The directory of the file, from which it names others.
+    #[serde(skip)]
+    pub(super) dir: PathBuf,
+}
+
+/// By this a scenario is told from what else files hold.
+#[derive(Clone, Copy, Debug, Deserialize)]
+enum Kind {
+    Scenario,
+}
+
+/// One thing that happens.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "WrittenStep")]
+pub struct Step {
+    /// What it is.
+    pub action: Action,
+    /// What should come of each container that it creates.
+    pub expect: Expected,
+}
+
+/// What happens.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// Containers are created, one after the other.
+    Create(Source),
+    /// Two containers are created at the same time: the first of each.
+    CreateAtOnce([Source; 2]),
+    /// Something goes wrong.
+    Fault(Fault),
+}
+
+/// A step with all that it might be.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct WrittenStep {
+    create: Option<Source>,
+    create_at_once: Option<[Source; 2]>,
+    fault: Option<Fault>,
+    #[serde(default)]
+    expect: Expected,
+}
+
+impl TryFrom<WrittenStep> for Step {
+    type Error = &'static str;
+
+    fn try_from(written: WrittenStep) -> Result<Self, Self::Error> {
+        let action = match (written.create, written.create_at_once, written.fault) {
+            (Some(source), None, None) => Action::Create(source),
+            (None, Some(sources), None) => Action::CreateAtOnce(sources),
+            (None, None, Some(fault)) => Action::Fault(fault),
+            _ => return Err("a step is one of create, create-at-once and fault"),
+        };
+        Ok(Self {
+            action,
+            expect: written.expect,
+        })
+    }
+}
+
+/// Where requests come from.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Source {
+    /// A file beside the scenario's.
+    File(PathBuf),
+    /// A Pod, or a request.
+    Inline(Value),
+}
+
+/// Why a scenario cannot be played.
+#[derive(Debug, thiserror::Error)]
+pub enum ScenarioError {
+    /// It is not what a scenario is.
+    #[error("{path}: {why}")]
+    Syntax {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, in one line.
+        why: String,
+    },
+    /// It names a version that there is no profile for.
+    #[error(transparent)]
+    Version(#[from] UnknownVersion),
+    /// What it stages cannot be made.
+    #[error(transparent)]
+    Stage(#[from] TreeError),
+    /// No directory can be made for what it stages.
+    #[error("cannot make a directory for the staged tree: {0}")]
+    Directory(#[from] std::io::Error),
+    /// It asks for requests that there are none of.
+    #[error(transparent)]
+    Requests(#[from] RequestsError),
+    /// The runtime or the plugin does not start.
+    #[error(transparent)]
+    Replay(#[from] ReplayError),
+    /// A fault cannot be brought about.
+    #[error("cannot {fault}: {source}")]
+    Fault {
+        /// Which.
+        fault: Fault,
+        /// Why.
+        source: FaultError,
+    },
+}
+
+impl Scenario {
+    /// Reads a scenario; `None` where the file holds something else.
+    ///
+    /// # Errors
+    ///
+    /// It is a scenario with something wrong about it.
+    pub fn read(path: &Path) -> Result<Option<Self>, ScenarioError> {
+        #[derive(Deserialize)]
+        struct Head {
+            kind: String,
+        }
+        // What cannot be read is left to those who read the other kinds of file, recordings in gzip among them.
+        let Ok(text) = std::fs::read_to_string(path) else {
+            return Ok(None);
+        };
+        match serde_saphyr::from_str(&text) {
+            Ok(Head { kind }) if kind == "Scenario" => {}
+            _ => return Ok(None),
+        }
+        let scenario: Self = serde_saphyr::from_str(&text).map_err(|error| {
+            let why = error.without_snippet().to_string();
+            ScenarioError::Syntax {
+                path: path.to_owned(),
+                why,
+            }
+        })?;
+        let dir = path.parent().unwrap_or(Path::new("")).to_owned();
+        Ok(Some(Self { dir, ..scenario }))
+    }
+
+    /// The files that it names, besides itself.
+    pub fn files(&self) -> impl Iterator<Item = PathBuf> {
+        let of_steps = self.steps.iter().flat_map(|step| match &step.action {
+            Action::Create(source) => std::slice::from_ref(source),
+            Action::CreateAtOnce(sources) => sources,
+            Action::Fault(_) => &[],
+        });
+        self.inventory
+            .iter()
+            .chain(of_steps)
+            .filter_map(|source| match source {
+                Source::File(path) => Some(self.dir.join(path)),
+                Source::Inline(_) => None,
+            })
+    }
+
+    /// The version that asks, where it does not say, is that of the simulation.
+    pub(super) fn simulation(&self, given: &Simulation) -> Result<Simulation, UnknownVersion> {
+        let profile = match &self.containerd {
+            Some(version) => Profile::find(version)?,
+            None => given.profile,
+        };
+        Ok(Simulation {
+            profile,
+            ..given.clone()
+        })
+    }
+
+    pub(super) fn requests(
+        &self,
+        source: &Source,
+        simulation: &Simulation,
+    ) -> Result<Vec<CreateContainerRequest>, RequestsError> {
+        match source {
+            Source::File(path) => Ok(requests::read(&self.dir.join(path), simulation)?.requests),
+            Source::Inline(document) => {
+                requests::in_document(&self.dir.join("(inline)"), document, simulation)
+            }
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Playing a scenario.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::file::{Action, Scenario, ScenarioError, Step};
+use crate::pod::Simulation;
+use crate::replay::{Container, Replay, Whom};
+use crate::runtime::{FakeRuntime, Fault};
+use crate::staging::{Devices, Overlay, make_tree};
+
+/// Stands for the directory of what is staged.
+const DIR: &str = "{dir}";
+
+/// Longer than a plugin waits for a runtime that keeps silent.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What came of a step, or of one container of it.
+#[derive(Clone, Debug)]
+pub enum Played {
+    /// Something went wrong on purpose.
+    Fault {
+        /// What.
+        fault: Fault,
+        /// How long the plugin took to register again, where it lost its connection.
+        came_back: Option<Duration>,
+    },
+    /// A container.
+    Container {
+        /// What became of it.
+        container: Box<Container>,
+        /// What was expected and did not come true.
+        unmet: Vec<String>,
+    },
+}
+
+impl Scenario {
+    /// Plays the scenario to a plugin. What is left open by Pods is for `simulation` to say. `waiting` is called when
+    /// the runtime waits for a plugin that somebody else starts. In what comes of it, `{dir}` stands for the directory
+    /// of what was staged: see [`Plain`].
+    ///
+    /// # Errors
+    ///
+    /// The scenario cannot be staged, started, or gone on with.
+    pub async fn play(
+        &self,
+        whom: &Whom,
+        simulation: &Simulation,
+        waiting: impl FnOnce(),
+    ) -> Result<(Vec<Played>, Plain), ScenarioError> {
+        let staged = tempfile::Builder::new().prefix("scenario-").tempdir()?;
+        let dir = staged.path();
+        self.stage(dir)?;
+        let simulation = self.simulation(simulation)?;
+        let mut replay = Replay::start(self.builder(&simulation)?, &self.whom(whom, dir)).await?;
+        for fault in &self.faults {
+            happen(fault, replay.runtime()).await?;
+        }
+        waiting();
+        replay.registered().await?;
+        let plain = Plain(dir.to_string_lossy().into_owned());
+        let mut played = Vec::new();
+        for step in &self.steps {
+            self.step(step, &mut replay, &simulation, &plain, &mut played)
+                .await?;
+        }
+        Ok((played, plain))
+    }
+
+    fn stage(&self, dir: &Path) -> Result<(), ScenarioError> {
+        if let Some(overlay) = &self.overlay {
+            overlay.stage(dir, Devices::as_permitted())?;
+        }
+        Ok(make_tree(dir, &self.tree)?)
+    }
+
+    fn builder(&self, simulation: &Simulation) -> Result<crate::runtime::Builder, ScenarioError> {
+        let mut pods = Vec::new();
+        let mut containers = Vec::new();
+        for source in &self.inventory {
+            for request in self.requests(source, simulation)? {
+                pods.extend(request.pod);
+                containers.extend(request.container);
+            }
+        }
+        // Each container came with its pod.
+        pods.dedup_by(|one, other| one.id == other.id);
+        let builder = FakeRuntime::builder()
+            .profile(simulation.profile)
+            .seed(self.seed)
+            .patience(PATIENCE)
+            .inventory(pods, containers);
+        Ok(match self.request_timeout_ms {
+            Some(ms) => builder.request_timeout(Duration::from_millis(ms)),
+            None => builder,
+        })
+    }
+
+    /// The plugin with the scenario's arguments before its own, and told of what is staged.
+    fn whom(&self, whom: &Whom, dir: &Path) -> Whom {
+        let Whom::Start { path, args } = whom else {
+            return whom.clone();
+        };
+        let own = self.args.iter().map(OsString::from);
+        let all: Vec<OsString> = own.chain(args.iter().cloned()).collect();
+        let mut filled: Vec<OsString> = all
+            .iter()
+            .map(|arg| match arg.to_str() {
+                Some(text) => text.replace(DIR, &dir.to_string_lossy()).into(),
+                None => arg.clone(),
+            })
+            .collect();
+        if self.overlay.is_some() && filled == all {
+            filled.extend(Overlay::plugin_flags(dir).map(OsString::from));
+        }
+        Whom::Start {
+            path: path.clone(),
+            args: filled,
+        }
+    }
+
+    async fn step(
+        &self,
+        step: &Step,
+        replay: &mut Replay,
+        simulation: &Simulation,
+        plain: &Plain,
+        played: &mut Vec<Played>,
+    ) -> Result<(), ScenarioError> {
+        let mut judge = |container: Container| {
+            let unmet = step.expect.unmet(&container, |line| plain.line(line));
+            played.push(Played::Container {
+                container: Box::new(container),
+                unmet,
+            });
+        };
+        match &step.action {
+            Action::Create(source) => {
+                for request in self.requests(source, simulation)? {
+                    judge(replay.create(request).await);
+                }
+            }
+            Action::CreateAtOnce([one, other]) => {
+                let first = |source| {
+                    self.requests(source, simulation)
+                        .map(|mut requests| requests.swap_remove(0))
+                };
+                let created = replay
+                    .create_two_at_once([first(one)?, first(other)?])
+                    .await;
+                created.into_iter().for_each(judge);
+            }
+            Action::Fault(fault) => {
+                let registrations = replay.runtime().registration_count();
+                let start = Instant::now();
+                happen(fault, replay.runtime()).await?;
+                let mut came_back = None;
+                if fault.closes_connection() && *fault != Fault::Stop {
+                    let again = replay.runtime().registrations(registrations + 1).await;
+                    again.map_err(crate::replay::ReplayError::NotRegistered)?;
+                    came_back = Some(start.elapsed());
+                }
+                played.push(Played::Fault {
+                    fault: fault.clone(),
+                    came_back,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+async fn happen(fault: &Fault, runtime: &FakeRuntime) -> Result<(), ScenarioError> {
+    fault
+        .happen(runtime)
+        .await
+        .map_err(|source| ScenarioError::Fault {
+            fault: fault.clone(),
+            source,
+        })
+}
+
+/// Takes out of lines what differs from run to run: where the scenario was staged.
+#[derive(Clone, Debug)]
+pub struct Plain(String);
+
+impl Plain {
+    /// The line with `{dir}` in place of the directory.
+    #[must_use]
+    pub fn line(&self, line: &str) -> String {
+        line.replace(&self.0, DIR)
+    }
+}

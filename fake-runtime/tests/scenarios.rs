@@ -1,0 +1,186 @@
+//! `fake-runtime replay` with scenarios, and with `--watch`.
+
+#![expect(clippy::unwrap_used, reason = "a test has nothing better to do")]
+
+use std::path::Path;
+use std::process::Stdio;
+
+use fake_runtime::api::{ContainerAdjustment, KeyValue};
+use fake_runtime::scripted::{Reply, ScriptedConnection, ScriptedPlugin};
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader};
+use tokio::process::{Child, Command};
+
+fn pod(name: &str) -> String {
+    format!("{{kind: Pod, metadata: {{name: {name}}}, spec: {{containers: [{{name: main}}]}}}}")
+}
+
+fn write(dir: &Path, file: &str, text: &str) {
+    std::fs::write(dir.join(file), text).unwrap();
+}
+
+/// A directory with a scenario, and a Pod that it names.
+fn dir(steps: &str) -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), "pod.yaml", &pod("there"));
+    write(
+        dir.path(),
+        "scenario.yaml",
+        &format!("kind: Scenario\nsteps:\n{steps}"),
+    );
+    dir
+}
+
+fn replay(dir: &Path, args: &[&str]) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_fake-runtime"))
+        .current_dir(dir)
+        .args(["replay", "--listen", "nri.sock"])
+        .args(args)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap()
+}
+
+/// A plugin that sets HELLO, once it is waited for.
+async fn plugin(dir: &Path, stderr: &mut (impl AsyncRead + Unpin)) -> ScriptedConnection {
+    expect_line(stderr, "waiting for a plugin on nri.sock").await;
+    let hello = KeyValue {
+        key: "HELLO".into(),
+        value: "world".into(),
+    };
+    let adjustment = ContainerAdjustment {
+        env: vec![hello],
+        ..Default::default()
+    };
+    let plugin = ScriptedPlugin::new("10", "hello")
+        .reply(move |_| Reply::Adjust(Box::new(adjustment.clone())));
+    plugin.connect(&dir.join("nri.sock")).await.unwrap()
+}
+
+/// Reads one line, byte by byte so that nothing of the next is lost.
+async fn expect_line(from: &mut (impl AsyncRead + Unpin), expected: &str) {
+    let mut line = Vec::new();
+    loop {
+        match from.read_u8().await {
+            Ok(b'\n') | Err(_) => break,
+            Ok(byte) => line.push(byte),
+        }
+    }
+    assert_eq!(String::from_utf8(line).unwrap(), expected);
+}
+
+/// Plays the scenario to the plugin, and returns the exit status and what was printed.
+async fn play(steps: &str) -> (i32, String) {
+    let dir = dir(steps);
+    let mut tool = replay(dir.path(), &["scenario.yaml"]);
+    let _plugin = plugin(dir.path(), tool.stderr.as_mut().unwrap()).await;
+    let mut printed = String::new();
+    tool.stdout
+        .as_mut()
+        .unwrap()
+        .read_to_string(&mut printed)
+        .await
+        .unwrap();
+    (tool.wait().await.unwrap().code().unwrap(), printed)
+}
+
+#[tokio::test]
+async fn a_scenario_that_comes_out_as_it_expects_is_a_success() {
+    let (status, printed) = play(
+        "
+- create: pod.yaml
+  expect: {adjusted: true, lost: false, changes: [+ env HELLO=world]}
+- fault: unknown-stream
+- create: {kind: Pod, metadata: {name: inline}, spec: {containers: [{name: main}]}}
+  expect: {adjusted: true}
+",
+    )
+    .await;
+    assert_eq!(status, 0, "{printed}");
+    let headings: Vec<_> = printed
+        .lines()
+        .filter(|line| !line.starts_with(' '))
+        .collect();
+    let expected = [
+        "default/there/main",
+        "",
+        "fault: unknown-stream",
+        "",
+        "default/inline/main",
+        "",
+    ];
+    assert_eq!(headings, expected);
+}
+
+#[tokio::test]
+async fn each_expectation_that_does_not_come_true_is_printed_and_fails_the_scenario() {
+    let (status, printed) = play(
+        "
+- create: pod.yaml
+  expect: {adjusted: false, lost: true, refused: no, reason: any, changes: []}
+",
+    )
+    .await;
+    assert_eq!(status, 1);
+    let unmet: Vec<_> = printed
+        .lines()
+        .filter(|line| line.starts_with("  expected"))
+        .collect();
+    let expected = [
+        "  expected adjusted false, got true",
+        "  expected lost true, got false",
+        "  expected reason any, got none in the log",
+        "  expected a refusal that says no, got the container was created",
+        "  expected changes none, got ",
+    ];
+    assert_eq!(unmet, expected);
+}
+
+#[tokio::test]
+async fn a_scenario_with_a_mistake_is_refused_with_the_line() {
+    for (steps, said) in [
+        (
+            "- create: pod.yaml\n  fault: stop\n",
+            "a step is one of create, create-at-once and fault",
+        ),
+        ("- fault: explode\n", "unknown variant `explode`"),
+        (
+            "- create: pod.yaml\n  expect: {adjustd: true}\n",
+            "unknown field `adjustd`",
+        ),
+    ] {
+        let dir = dir(steps);
+        let output = replay(dir.path(), &["scenario.yaml"])
+            .wait_with_output()
+            .await
+            .unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        assert!(
+            error.starts_with("fake-runtime: scenario.yaml: "),
+            "{error}"
+        );
+        assert!(error.contains(said) && error.contains("line "), "{error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_watched_file_is_replayed_again_when_it_changes() {
+    let dir = dir("- create: pod.yaml\n");
+    let mut tool = replay(dir.path(), &["scenario.yaml", "--watch"]);
+    let mut printed = BufReader::new(tool.stdout.take().unwrap()).lines();
+    let mut stderr = tool.stderr.take().unwrap();
+    for name in ["there", "changed"] {
+        let _plugin = plugin(dir.path(), &mut stderr).await;
+        expect_line(&mut stderr, "waiting for a change").await;
+        let mut heading = printed.next_line().await.unwrap().unwrap();
+        while heading.is_empty() || heading.starts_with(' ') {
+            heading = printed.next_line().await.unwrap().unwrap();
+        }
+        assert_eq!(heading, format!("default/{name}/main"));
+        write(dir.path(), "pod.yaml", &pod("changed"));
+    }
+}
