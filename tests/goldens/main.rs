@@ -12,5 +12,6 @@ mod goldens;
 mod plugin;
 mod properties;
 mod recordings;
+mod reports;
 mod spec;
 mod truth_table;

@@ -2,6 +2,7 @@
 
 mod agreement;
 mod allocation;
+mod bytes;
 mod flags;
 mod host;
 mod order;
