@@ -58,6 +58,7 @@ impl<S: Staged + Send + Sync + 'static> Session<S> {
                 End::Lost(error) => (error, true),
                 End::NotRegistered(error) => (error, false),
             };
+            self.answerer.health().unregistered();
             // A runtime that stops along with the plugin may be quicker.
             if stop.is_requested() {
                 return Ok(());
@@ -67,12 +68,11 @@ impl<S: Staged + Send + Sync + 'static> Session<S> {
             }
             first = false;
             if registered {
-                self.answerer.health().unregistered();
                 backoff.lost_after(begun.elapsed());
             }
             // While the runtime stays away every attempt fails the same way: that is said once.
             let failure = error.to_string();
-            if failure != last_failure {
+            if registered || failure != last_failure {
                 tracing::warn!(
                     error = failure,
                     "not registered; containers are created without the plugin"

@@ -148,3 +148,18 @@ async fn garbage_from_a_runtime_is_a_lost_connection_like_any_other() {
     }
     plugin.until("/readyz", 200).await;
 }
+
+#[tokio::test]
+async fn every_loss_of_a_registration_is_warned_of_also_when_nothing_else_failed_in_between() {
+    let runtime = RawRuntime::listen();
+    let mut plugin = Plugin::start(runtime.socket_path(), &[]).await;
+    for _ in 0..3 {
+        let mut connection = runtime.accept().await;
+        connection.register().await;
+        drop(connection);
+        let line = plugin
+            .logged("not registered; containers are created without the plugin")
+            .await;
+        assert_eq!(line["level"], "warn");
+    }
+}
