@@ -75,7 +75,8 @@ impl<'a, S: Staged + Send + Sync + 'static> Connection<'a, S> {
                 let _ = timeout(DRAIN_LIMIT, driver).await;
                 End::Stopped
             }
-            Err(error) if self.runtime.is_some() => End::Lost(error),
+            Err(error @ SessionError::Lost(_)) => End::Lost(error),
+            // Also where the runtime had configured the plugin before it refused it.
             Err(error) => End::NotRegistered(error),
         }
     }

@@ -68,6 +68,17 @@ async fn a_refused_registration_ends_the_process_and_says_why() {
 }
 
 #[tokio::test]
+async fn a_registration_refused_after_configure_is_refused_all_the_same() {
+    let runtime = RawRuntime::listen();
+    let mut plugin = Plugin::start(runtime.socket_path(), &["--plugin-name=x"]).await;
+    let mut connection = runtime.accept().await;
+    let (_, registration) = connection.registration().await;
+    connection.configure().await;
+    registration.reply(Err(Status::new(Code::UNKNOWN, "not you")));
+    assert_eq!(plugin.exited().await.status.code(), Some(1));
+}
+
+#[tokio::test]
 async fn a_runtime_that_closes_before_configuring_ends_the_process() {
     let runtime = RawRuntime::listen();
     let mut plugin = Plugin::start(runtime.socket_path(), &[]).await;
