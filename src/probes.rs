@@ -11,7 +11,7 @@ mod listen;
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 use std::{io, thread};
 
@@ -19,6 +19,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpStream;
+use tokio::runtime::Runtime;
 use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 
@@ -42,21 +43,33 @@ const MAX_REQUEST_BYTES: usize = 8 * 1024;
 pub fn serve(listener: TcpListener, probed: Probed) -> io::Result<SocketAddr> {
     let address = listener.local_addr()?;
     listener.set_nonblocking(true)?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    let probed = Arc::new(probed);
+    let (failed, failure) = mpsc::channel();
     thread::Builder::new()
         .name("probes".into())
         .spawn(move || {
-            runtime.block_on(async {
-                match tokio::net::TcpListener::from_std(listener) {
-                    Ok(listener) => accept(listener, probed).await,
-                    Err(error) => tracing::error!(%error, "cannot serve the probes"),
+            // Set up here and not by the caller, who may be on a runtime: none can be dropped on another, as this
+            // one would be where there is no thread for it.
+            match set_up(listener) {
+                Ok((runtime, listener)) => {
+                    drop(failed);
+                    runtime.block_on(accept(listener, Arc::new(probed)));
                 }
-            });
+                // The caller waits for it.
+                Err(error) => drop(failed.send(error)),
+            }
         })?;
-    Ok(address)
+    failure.recv().map_or(Ok(address), Err)
+}
+
+fn set_up(listener: TcpListener) -> io::Result<(Runtime, tokio::net::TcpListener)> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let listener = {
+        let _inside = runtime.enter();
+        tokio::net::TcpListener::from_std(listener)?
+    };
+    Ok((runtime, listener))
 }
 
 async fn accept(listener: tokio::net::TcpListener, probed: Arc<Probed>) {
