@@ -31,6 +31,8 @@ enum Failure {
     Undecodable(#[from] prost::DecodeError),
     #[error("panic: {0}")]
     Panicked(String),
+    #[error("the adjustment is larger than a message can be")]
+    TooLarge,
     #[error("the host's file system did not answer within {0:?}")]
     TimedOut(Duration),
 }
@@ -41,6 +43,7 @@ impl Failure {
         match self {
             Self::Undecodable(_) => "undecodable request",
             Self::Panicked(_) => "panic",
+            Self::TooLarge => "adjustment too large",
             Self::TimedOut(_) => "file system did not answer",
         }
     }
@@ -136,7 +139,8 @@ impl<S: Staged + Send + Sync + 'static> Answerer<S> {
                 return Ok(convert::answer(None));
             }
         };
-        match self.decide(&asked, patience, runtime, ticket).await {
+        let decided = self.decide(&asked, patience, runtime, ticket).await;
+        match decided.and_then(fitting) {
             Ok(decided) => {
                 report::decided(&self.metrics, &asked, &decided, begun.elapsed());
                 match decided.decision.outcome {
@@ -239,5 +243,14 @@ impl<S: Staged + Send + Sync + 'static> Answerer<S> {
                 Ok(panic) => Failure::Panicked(panics::message(&*panic).to_owned()),
                 Err(cancelled) => Failure::Panicked(cancelled.to_string()),
             })
+    }
+}
+
+/// The decision, if its answer can be sent. Otherwise an error would be sent in its place, over which the runtime
+/// refuses the container.
+fn fitting(decided: Decided) -> Result<Decided, Failure> {
+    match &decided.decision.outcome {
+        Outcome::Adjusted(adjustment) if !convert::fits(adjustment) => Err(Failure::TooLarge),
+        _ => Ok(decided),
     }
 }

@@ -1,5 +1,6 @@
 //! Between NRI's messages and what the decision works with: the only place that knows both.
 
+use nri_proto::wire::MAX_BODY;
 use nri_proto::{api, narrow};
 use prost::{DecodeError, Message};
 
@@ -62,6 +63,28 @@ pub fn answer(adjustment: Option<Adjustment>) -> Vec<u8> {
         ..Default::default()
     }
     .encode_to_vec()
+}
+
+/// Whether the answer with this adjustment is within what one message can hold. Reckoned from its texts and a
+/// bound for all the rest, so that a hair under the limit is already too much.
+pub fn fits(adjustment: &Adjustment) -> bool {
+    /// The tags, numbers, type and options of any one item take less, as does the message around them.
+    const BESIDES_TEXT: usize = 128;
+    let Adjustment {
+        mounts,
+        env,
+        devices,
+        cdi_devices,
+    } = adjustment;
+    let mounts = mounts
+        .iter()
+        .map(|mount| mount.source.len() + mount.destination.len());
+    let env = env.iter().map(|(key, value)| key.len() + value.len());
+    let devices = devices.iter().map(|device| device.path.len());
+    let cdi_devices = cdi_devices.iter().map(String::len);
+    let items = mounts.chain(env).chain(devices).chain(cdi_devices);
+    let length: usize = items.map(|text| text + BESIDES_TEXT).sum();
+    length + BESIDES_TEXT <= MAX_BODY
 }
 
 impl From<narrow::PodSandbox> for Pod {
@@ -339,6 +362,30 @@ mod tests {
         .device_rules;
         assert_eq!((read[0].major, read[0].minor), (Some(0), Some(0)));
         assert_eq!((read[1].major, read[1].minor), (None, None));
+    }
+
+    #[test]
+    fn what_fits_is_within_a_message_and_what_is_over_does_not_fit() {
+        let devices = |count: usize, path: usize| Adjustment {
+            devices: vec![
+                DeviceNode {
+                    path: "x".repeat(path),
+                    major: u32::MAX,
+                    minor: u32::MAX,
+                    file_mode: u32::MAX,
+                    uid: u32::MAX,
+                    gid: u32::MAX,
+                };
+                count
+            ],
+            ..Adjustment::default()
+        };
+        let fitting = devices(30_000, 10);
+        assert!(fits(&fitting));
+        assert!(answer(Some(fitting)).len() < MAX_BODY);
+        let over = devices(1000, 5000);
+        assert!(!fits(&over));
+        assert!(answer(Some(over)).len() > MAX_BODY);
     }
 
     #[test]

@@ -1,8 +1,10 @@
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::Path;
+use std::pin::pin;
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::task::{Context, Poll, Waker};
 
 use nri_proto::api;
 use prost::Message;
@@ -10,7 +12,7 @@ use tracing::level_filters::LevelFilter;
 
 use super::*;
 use crate::config::{AgentUrl, StagingGate};
-use crate::decide::{Entry, Node};
+use crate::decide::{Entry, Node, NodeKind};
 use crate::flags::Flags;
 use crate::logging::{self, tests::Logged};
 use crate::path::AbsolutePath;
@@ -320,4 +322,49 @@ async fn the_lock_is_held_while_the_tree_is_read_and_no_longer() {
     let fixture = fixture(Host(read_under_lock), Some(gate));
     assert!(!fixture.ask(&annotated(), LONG).await.unwrap().is_empty());
     stager.try_lock().unwrap();
+}
+
+#[test]
+fn a_panic_outside_of_the_decision_leaves_the_container_as_it_is() {
+    let fixture = fixture(Host(|| ()), None);
+    let request = annotated();
+    // Without a tokio runtime there is no thread for the disk, and asking for one panics.
+    let answer = pin!(fixture.ask(&request, LONG)).poll(&mut Context::from_waker(Waker::noop()));
+    assert_eq!(answer, Poll::Ready(Ok(Vec::new())));
+    fixture.assert_counted("failed", "panic");
+    assert_eq!(fixture.metrics.requests_in_flight.get(), 0);
+}
+
+/// A host on which everything is a directory of very many devices.
+struct Crowded;
+
+impl Staged for Crowded {
+    fn entries(&self, _directory: &AbsolutePath) -> io::Result<Vec<Entry>> {
+        let entry = |number: u32| Entry {
+            name: format!("nvidia{number}"),
+            is_directory: false,
+        };
+        Ok((0..100_000).map(entry).collect())
+    }
+
+    fn node(&self, _path: &AbsolutePath) -> io::Result<Node> {
+        let kind = NodeKind::CharDevice { major: 1, minor: 3 };
+        Ok(Node {
+            kind,
+            mode: 0o666,
+            uid: 0,
+            gid: 0,
+        })
+    }
+
+    fn char_drivers(&self, _major: u32) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+#[tokio::test]
+async fn an_adjustment_that_no_message_can_hold_leaves_the_container_as_it_is() {
+    let fixture = fixture(Crowded, None);
+    assert_eq!(fixture.ask(&annotated(), LONG).await, Ok(Vec::new()));
+    fixture.assert_counted("failed", "adjustment too large");
 }
