@@ -171,6 +171,17 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn a_message_that_quotes_a_line_break_stays_one_line() {
+        for format in [Format::Json, Format::Plain] {
+            let text = logged(LevelFilter::WARN, format, || {
+                tracing::warn!(pod = "p\n1", "skipped: {}", "/dev/nvidia\n\u{1b}[31mERROR");
+            });
+            assert_eq!(text.lines().count(), 1, "{text}");
+            assert!(!text.contains('\u{1b}'), "{text}");
+        }
+    }
+
+    #[test]
     fn an_event_below_the_level_is_not_logged() {
         let text = logged(LevelFilter::WARN, Format::Json, || {
             tracing::info!("quiet");

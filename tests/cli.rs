@@ -4,6 +4,7 @@
 
 use std::ffi::OsStr;
 use std::fmt::Write;
+use std::fs::File;
 use std::net::TcpListener;
 use std::os::unix::ffi::OsStrExt;
 use std::process::{Command, Output};
@@ -78,6 +79,27 @@ fn the_version_is_one_line() {
     let _goldens = goldens();
     assert_snapshot!("version", printed(&["--version"]));
     assert_eq!(printed(&["-V"]), printed(&["--version"]));
+}
+
+#[test]
+fn help_is_printed_whatever_the_environment_holds() {
+    let output = Command::new(env!("CARGO_BIN_EXE_nri-plugin"))
+        .arg("--help")
+        .env("MOKKA_LOG_LEVEL", OsStr::from_bytes(b"\xff"))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn a_stderr_that_takes_nothing_changes_no_exit_status() {
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let status = Command::new(env!("CARGO_BIN_EXE_nri-plugin"))
+        .arg("--nope")
+        .stderr(full)
+        .status()
+        .unwrap();
+    assert_eq!(status.code(), Some(1));
 }
 
 #[test]

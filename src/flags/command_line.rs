@@ -30,7 +30,6 @@ impl Flags {
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> Result<Invocation, FlagError> {
         let mut command = described();
-        let from_environment = environment(&command, variable)?;
         let typed = spelled_out(&command, texts(args)?)?;
 
         // The variables are read here, as a command line under the typed one, and not by clap: that could
@@ -38,10 +37,10 @@ impl Flags {
         let parser = Self::command().mut_args(|arg| arg.env(None::<&'static str>));
         let matches = |args: Vec<String>| parser.clone().try_get_matches_from(args);
         match matches(typed) {
-            Ok(typed) => Ok(Invocation::Run(Box::new(flags(
-                &matches(from_environment)?,
-                &typed,
-            )?))),
+            Ok(typed) => {
+                let from_environment = matches(environment(&command, variable)?)?;
+                Ok(Invocation::Run(Box::new(flags(&from_environment, &typed)?)))
+            }
             Err(error) => match error.kind() {
                 ErrorKind::DisplayHelp => {
                     Ok(Invocation::Print(command.render_long_help().to_string()))

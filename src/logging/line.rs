@@ -41,8 +41,24 @@ pub(super) fn format(format: Format, at: SystemTime, event: &Event<'_>) -> Strin
             let message = json(&message);
             format!("{{\"level\":\"{level}\",\"time\":\"{time}\",\"msg\":{message}{rest}}}\n")
         }
-        Format::Plain => format!("{time} {level:<5} {message}{rest}\n"),
+        Format::Plain => {
+            let message = on_one_line(&message);
+            format!("{time} {level:<5} {message}{rest}\n")
+        }
     }
+}
+
+/// `text` with its control characters spelled out, so that whatever it quotes it stays on its line.
+fn on_one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_control() {
+            line.extend(character.escape_default());
+        } else {
+            line.push(character);
+        }
+    }
+    line
 }
 
 fn lower_case(level: Level) -> &'static str {
