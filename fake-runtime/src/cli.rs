@@ -1,5 +1,6 @@
 //! The command line of the `fake-runtime` tool.
 
+mod bench;
 mod check;
 mod demo;
 mod explain;
@@ -42,9 +43,11 @@ const EXIT_STATUS: &str = "Exit status: 0 all well, 1 a difference or a failure,
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Bench(bench::Args),
     Check(check::Args),
     Demo(demo::Args),
     Explain(explain::Args),
+    IdlePlugin(bench::IdlePlugin),
     Record(record::Args),
     Replay(replay::Args),
     Stage(stage::Args),
@@ -85,9 +88,11 @@ pub(super) fn main() -> ExitCode {
 impl Command {
     fn run(self, out: &mut dyn Write) -> Result {
         match self {
+            Self::Bench(args) => args.run(out),
             Self::Check(args) => args.run(out),
             Self::Demo(args) => args.run(out),
             Self::Explain(args) => args.run(out),
+            Self::IdlePlugin(args) => args.run(),
             Self::Record(args) => args.run(out),
             Self::Replay(args) => args.run(out),
             Self::Stage(args) => args.run(out),

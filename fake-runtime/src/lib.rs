@@ -51,6 +51,7 @@
 
 pub mod applied;
 pub mod apply;
+pub mod bench;
 pub mod cdi;
 pub mod changes;
 pub mod check;
