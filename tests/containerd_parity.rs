@@ -1,57 +1,16 @@
 //! Real containerd and the fake runtime do the same: for each container, what the plugins are asked, what
 //! ours answers, and the OCI spec that comes of it.
 
-use std::path::Path;
-use std::sync::{Arc, Mutex};
-
 use Containerd::{V1_7, V2};
 use containerd_tests::surfaces::{DEVICES, IMEX_CHANNELS, INFINIBAND, OPT_OUT};
-use containerd_tests::{ContainerSpec, Containerd, Node, Plugin, PodSpec};
+use containerd_tests::{ContainerSpec, Containerd, Node, Plugin, PodSpec, Recorder};
 use fake_runtime::host::Host;
 use fake_runtime::oci::Spec;
 use fake_runtime::profile::Profile;
 use fake_runtime::runtime::FakeRuntime;
-use fake_runtime::scripted::{Reply, ScriptedConnection, ScriptedPlugin};
-use nri_proto::api::CreateContainerRequest;
 use pretty_assertions::assert_eq;
 use rstest::rstest;
 use serde_json::Value;
-
-/// A plugin that changes nothing and keeps what it is asked.
-struct Recorder {
-    requests: Arc<Mutex<Vec<CreateContainerRequest>>>,
-    _connection: ScriptedConnection,
-}
-
-impl Recorder {
-    /// Connects to whoever listens at `socket`.
-    async fn connect(index: &str, socket: &Path) -> Self {
-        let requests = Arc::new(Mutex::new(Vec::new()));
-        let keep = Arc::clone(&requests);
-        let plugin = ScriptedPlugin::new(index, "recorder").reply(move |request| {
-            keep.lock().expect("no recorder panics").push(request);
-            Reply::Adjust(Box::default())
-        });
-        let connection = plugin.connect(socket).await;
-        Self {
-            requests,
-            _connection: connection.expect("the runtime takes a plugin"),
-        }
-    }
-
-    /// Connects to a node, and waits until it is asked about new containers.
-    async fn start(index: &str, node: &Node) -> Self {
-        let since = node.log().from_now();
-        let recorder = Self::connect(index, &node.nri_socket()).await;
-        Plugin::asked_by(&since).await;
-        recorder
-    }
-
-    fn last(&self) -> CreateContainerRequest {
-        let requests = self.requests.lock().expect("no recorder panics");
-        requests.last().expect("containerd asked").clone()
-    }
-}
 
 /// What is created on both: a pod and its container.
 fn cases(node: &Node) -> Vec<(PodSpec, ContainerSpec)> {

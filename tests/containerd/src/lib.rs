@@ -23,6 +23,7 @@ mod node;
 mod plugin;
 mod pod;
 mod probe;
+mod recorder;
 mod spec;
 pub mod surfaces;
 
@@ -34,4 +35,5 @@ pub use node::{Containerd, Node};
 pub use plugin::Plugin;
 pub use pod::{Container, Pod};
 pub use probe::Probe;
+pub use recorder::Recorder;
 pub use spec::{ContainerSpec, PodSpec};
