@@ -90,6 +90,26 @@ async fn nri_114_a_hung_mount_costs_the_container_its_adjustment_and_shows_in_he
 }
 
 #[tokio::test]
+async fn the_request_in_flight_is_answered_before_it_stops() {
+    let runtime = FakeRuntime::builder().request_timeout(Duration::from_secs(60));
+    let runtime = runtime.start().await.unwrap();
+    let (release, host) = hung();
+    let plugin = InProcess::start(runtime.socket_path(), host);
+    runtime.plugin_registered().await.unwrap();
+    let stop = async {
+        plugin.request_in_flight().await;
+        plugin.stop.send(true).unwrap();
+        drop(release);
+    };
+    let (adjusted, ()) = tokio::join!(adjusted(&runtime), stop);
+    assert!(adjusted);
+    soon("the session's end", plugin.session)
+        .await
+        .unwrap()
+        .unwrap();
+}
+
+#[tokio::test]
 async fn it_stops_although_a_mount_hangs() {
     let runtime = FakeRuntime::start().await.unwrap();
     let (_release, host) = hung();
@@ -128,7 +148,12 @@ async fn a_runtime_that_goes_away_is_not_waited_for_because_a_mount_hangs() {
 
 #[tokio::test]
 async fn a_panic_costs_one_container_its_adjustment_and_no_more() {
-    let runtime = FakeRuntime::start().await.unwrap();
+    // Printing a test's backtrace takes its time; that is not what is timed here.
+    let runtime = FakeRuntime::builder()
+        .request_timeout(Duration::from_secs(60))
+        .start()
+        .await
+        .unwrap();
     let panicked = Mutex::new(false);
     let _plugin = InProcess::start(
         runtime.socket_path(),

@@ -1,13 +1,11 @@
 //! SIGTERM and SIGINT, in every state.
 
-use fake_runtime::create::Answer;
 use fake_runtime::runtime::FakeRuntime;
-use fake_runtime::staging::{Hold, NodeAgent, StagedAnswer, StagingLock};
 use nri_plugin::host::Host;
 use rustix::process::Signal;
 
 use crate::in_process::InProcess;
-use crate::plugin::{Plugin, annotated_pod, container, soon};
+use crate::plugin::{Plugin, soon};
 use crate::raw_runtime::RawRuntime;
 
 #[tokio::test]
@@ -71,44 +69,4 @@ async fn a_runtime_that_goes_at_the_same_time_is_no_error() {
         .await
         .unwrap()
         .unwrap();
-}
-
-#[tokio::test]
-async fn the_request_in_flight_is_answered_first() {
-    let staging = tempfile::tempdir().unwrap();
-    let lock = staging.path().join("lock");
-    let _free = StagingLock::hold(&lock, Hold::Free).unwrap();
-    let agent = NodeAgent::start(StagedAnswer {
-        delay_ms: 300,
-        ..StagedAnswer::status(200)
-    });
-    let agent = agent.await.unwrap();
-    let runtime = FakeRuntime::start().await.unwrap();
-    let flags = [
-        format!("--agent-staged-url={}/stagedz", agent.url()),
-        format!("--staging-lock-path={}", lock.display()),
-    ];
-    let mut plugin =
-        Plugin::start(runtime.socket_path(), &flags.each_ref().map(String::as_str)).await;
-    runtime.plugin_registered().await.unwrap();
-
-    let stop = async {
-        while plugin
-            .metric("nri_plugin_requests_in_flight")
-            .await
-            .as_deref()
-            != Some("1")
-        {}
-        plugin.signal(Signal::TERM);
-    };
-    let (created, ()) = tokio::join!(
-        runtime.create_container(annotated_pod(), container("c")),
-        stop
-    );
-    let answer = &created.unwrap().asked[0].answer;
-    assert!(
-        matches!(answer, Answer::Adjust(adjust) if adjust.mounts.len() == 2),
-        "{answer:?}"
-    );
-    plugin.stopped().await;
 }
