@@ -95,7 +95,10 @@ async fn without_containerd_the_plugin_says_so_and_ends(
     let _plugin = Plugin::start(&node, &[]).await;
     let pod = annotated_pod(&node).await;
     let container = pod.start(ContainerSpec::new("main")).await;
-    assert_ne!(Surfaces::of(&container.inside().await), Surfaces::none());
+    assert_eq!(
+        Surfaces::of(&container.inside().await),
+        Surfaces::every_gpu()
+    );
 }
 
 /// containerd starts what lies in its plugin directory, and tells it which socket it has inherited.
@@ -115,7 +118,10 @@ async fn containerd_can_start_the_plugin_itself(#[values(V1_7, V2)] containerd: 
 
     let pod = annotated_pod(&node).await;
     let container = pod.start(ContainerSpec::new("main")).await;
-    assert_ne!(Surfaces::of(&container.inside().await), Surfaces::none());
+    assert_eq!(
+        Surfaces::of(&container.inside().await),
+        Surfaces::every_gpu()
+    );
 
     node.sh("pidof 10-nri-plugin").await;
     node.end_containerd("KILL").await;
@@ -148,7 +154,12 @@ async fn two_plugins_at_once_inject_once_and_refuse_nobody(
     let after = pod.start(ContainerSpec::new("main").again().again()).await;
 
     let expected = alone.inside().await;
-    assert_ne!(Surfaces::of(&expected), Surfaces::none());
+    let everything = Surfaces {
+        imex_channels: ["channel0", "channel1"].map(str::to_owned).to_vec(),
+        infiniband: Some("full".to_owned()),
+        ..Surfaces::every_gpu()
+    };
+    assert_eq!(Surfaces::of(&expected), everything);
     assert_eq!(with_both.inside().await, expected);
     assert_eq!(after.inside().await, expected);
     assert_eq!(daemon_with_both.inside().await, daemon_alone.inside().await);

@@ -27,6 +27,10 @@ fn cases(node: &Node) -> Vec<(PodSpec, ContainerSpec)> {
             main().device(&gpu, "/dev/nvidia1", "rw"),
         ),
         (
+            PodSpec::new("allocated-by-cdi"),
+            main().cdi_device("k8s.device-plugin.nvidia.com/gpu=first"),
+        ),
+        (
             PodSpec::new("infiniband").annotation(INFINIBAND, "true"),
             main(),
         ),
@@ -67,6 +71,7 @@ async fn the_fake_runtime_does_as_containerd(
         "--node-name=node-1",
     ];
     let node = Node::start(containerd).await;
+    node.stage_allocation("k8s.device-plugin.nvidia.com/gpu");
     let mut containers = Vec::new();
     for (pod, spec) in cases(&node) {
         let pod = node.run_pod(pod).await;

@@ -1,26 +1,12 @@
 //! Real containerd: what each way of asking for a surface brings.
 
 use std::fs;
-use std::path::Path;
 
 use Containerd::{V1_7, V2};
-use containerd_tests::surfaces::{DEVICES, IMEX_CHANNELS, INFINIBAND, Surfaces};
+use containerd_tests::surfaces::{DEVICES, EVERY_GPU, IMEX_CHANNELS, INFINIBAND, Surfaces};
 use containerd_tests::{ContainerSpec, Containerd, DeviceNode, Node, Plugin, PodSpec};
 use fake_runtime::staging::Overlay;
 use rstest::rstest;
-
-/// Everything that a mock driver has by default.
-const EVERY_GPU: [&str; 9] = [
-    "nvidia-modeset",
-    "nvidia-openable",
-    "nvidia-uvm",
-    "nvidia-uvm-tools",
-    "nvidia0",
-    "nvidia1",
-    "nvidia2",
-    "nvidia3",
-    "nvidiactl",
-];
 
 #[rstest]
 #[tokio::test]
@@ -33,7 +19,7 @@ async fn a_device_node_can_be_opened(#[values(V1_7, V2)] containerd: Containerd)
 
     assert_eq!(
         Surfaces::of(&container.inside().await),
-        Surfaces::gpus(&EVERY_GPU)
+        Surfaces::every_gpu()
     );
     container
         .sh(&format!("exec 3<>/dev/{}", Node::OPENABLE))
@@ -104,7 +90,7 @@ async fn cdi_mode_without_a_spec_brings_the_nodes(#[values(V1_7, V2)] containerd
 
     assert_eq!(
         Surfaces::of(&container.inside().await),
-        Surfaces::gpus(&EVERY_GPU)
+        Surfaces::every_gpu()
     );
 }
 
@@ -135,7 +121,7 @@ async fn an_allocation_by_cdi_is_never_widened(
     #[values("k8s.device-plugin.nvidia.com/gpu", "k8s.gpu.nvidia.com/claim")] kind: &str,
 ) {
     let node = Node::start(containerd).await;
-    stage_allocation(&node.overlay(), kind);
+    node.stage_allocation(kind);
     let _plugin = Plugin::start(&node, &[]).await;
     let pod = PodSpec::new("allocated").annotation(DEVICES, "true");
     let pod = node.run_pod(pod).await;
@@ -205,21 +191,4 @@ async fn imex_channels_bring_nothing_else(#[values(V1_7, V2)] containerd: Contai
     expected.devices.extend([channel(0), channel(1)]);
     expected.devices.sort();
     assert_eq!(after, expected);
-}
-
-/// The CDI spec that whoever allocates keeps on the node: one GPU, called `first`.
-fn stage_allocation(overlay: &Path, kind: &str) {
-    let spec = serde_json::json!({
-        "cdiVersion": "0.6.0",
-        "kind": kind,
-        "devices": [{
-            "name": "first",
-            "containerEdits": { "deviceNodes": [{
-                "path": "/dev/nvidia0",
-                "hostPath": overlay.join("driver/dev/nvidia0"),
-            }] },
-        }],
-    });
-    fs::write(overlay.join("cdi/allocation.json"), spec.to_string())
-        .expect("a CDI spec is written");
 }

@@ -139,6 +139,27 @@ impl Node {
         self.directory.path().join("nri/nri.sock")
     }
 
+    /// Adds the CDI spec that whoever allocates GPUs keeps on a node: one GPU of this kind, `first`.
+    ///
+    /// # Panics
+    ///
+    /// When the disk does not take it.
+    pub fn stage_allocation(&self, kind: &str) {
+        let spec = serde_json::json!({
+            "cdiVersion": "0.6.0",
+            "kind": kind,
+            "devices": [{
+                "name": "first",
+                "containerEdits": { "deviceNodes": [{
+                    "path": "/dev/nvidia0",
+                    "hostPath": self.overlay().join("driver/dev/nvidia0"),
+                }] },
+            }],
+        });
+        let path = self.overlay().join("cdi/allocation.json");
+        std::fs::write(path, spec.to_string()).expect("a CDI spec is written");
+    }
+
     /// What containerd logged.
     #[must_use]
     pub fn log(&self) -> &Log {

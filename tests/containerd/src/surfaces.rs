@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::inside::{Inside, MountPoint};
+use crate::node::Node;
 
 /// Where containers find the mock driver.
 pub const OVERLAY: &str = "/opt/nvml-mock";
@@ -24,6 +25,19 @@ pub const IMEX_CHANNELS: &str = "nvml-mock.nvidia.com/imex-channels";
 
 /// The pod annotation that keeps the plugin away when it says `false`.
 pub const OPT_OUT: &str = "nvml-mock.nvidia.com/inject";
+
+/// The device nodes of a whole mock driver, by name.
+pub const EVERY_GPU: [&str; 9] = [
+    "nvidia-modeset",
+    Node::OPENABLE,
+    "nvidia-uvm",
+    "nvidia-uvm-tools",
+    "nvidia0",
+    "nvidia1",
+    "nvidia2",
+    "nvidia3",
+    "nvidiactl",
+];
 
 /// What there is of the mock driver in a container.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,6 +70,12 @@ impl Surfaces {
             infiniband: Some("off".to_owned()),
             ..Self::none()
         }
+    }
+
+    /// The overlay for GPUs, with every device node of a whole mock driver.
+    #[must_use]
+    pub fn every_gpu() -> Self {
+        Self::gpus(&EVERY_GPU)
     }
 
     /// The overlay for InfiniBand alone.
