@@ -44,7 +44,9 @@ pub enum Cause {
     #[error("not a boolean, use true or false")]
     NotBoolean,
     /// A path that does not start at `/`.
-    #[error("not an absolute path, start it with /; the runtime would look for it elsewhere")]
+    #[error(
+        "not an absolute path, start it with /: programs with other working directories read it too"
+    )]
     Relative,
     /// No `host:port`.
     #[error("not an address, use host:port or :port with a port up to 65535")]

@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(gate.lock_path.as_str(), "/var/lib/lock");
         assert_eq!(
             resolve("http://agent", "run/lock").unwrap_err(),
-            r#"invalid --staging-lock-path "run/lock": not an absolute path, start it with /; the runtime would look for it elsewhere"#
+            r#"invalid --staging-lock-path "run/lock": not an absolute path, start it with /: programs with other working directories read it too"#
         );
         for path in [
             "/var/lib/nvml-mock",

@@ -299,7 +299,7 @@ fn a_path_must_be_absolute() {
                 error(&format!("--{flag}={value}")),
                 format!(
                     "invalid --{flag} {value:?}: \
-                     not an absolute path, start it with /; the runtime would look for it elsewhere"
+                     not an absolute path, start it with /: programs with other working directories read it too"
                 )
             );
         }
