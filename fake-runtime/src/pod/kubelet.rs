@@ -1,7 +1,7 @@
 //! From a manifest to CRI: what the kubelet asks the runtime for.
 //!
-//! Left out is what it adds of its own and no decision of a plugin reads: the service variables, its hosts file,
-//! the termination log, the service account's token.
+//! Left out is what it adds of its own and no decision of a plugin reads (the service variables, its hosts file, the
+//! termination log, the service account's token), and what only a cluster knows: the keys that `envFrom` brings.
 
 mod allocation;
 mod env;

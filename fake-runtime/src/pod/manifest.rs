@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer};
 
 pub use containers::{
-    Container, EnvFrom, EnvSource, EnvVar, FieldRef, KeyRef, Propagation, ResourceFieldRef,
-    Resources, SeccompProfile, SeccompType, SecurityContext, VolumeMount,
+    Container, EnvSource, EnvVar, FieldRef, KeyRef, Propagation, ResourceFieldRef, Resources,
+    SeccompProfile, SeccompType, SecurityContext, VolumeMount,
 };
 pub use read::{ManifestError, parse, read};
 pub use volumes::{HostPath, Named, Volume};

@@ -25,9 +25,6 @@ pub struct Container {
     /// Variables, in order.
     #[serde(deserialize_with = "or_default")]
     pub env: Vec<EnvVar>,
-    /// Whole ConfigMaps and Secrets as variables.
-    #[serde(deserialize_with = "or_default")]
-    pub env_from: Vec<EnvFrom>,
     /// Mounts of the Pod's volumes.
     #[serde(deserialize_with = "or_default")]
     pub volume_mounts: Vec<VolumeMount>,
@@ -95,16 +92,6 @@ pub struct KeyRef {
     pub name: String,
     /// The entry's.
     pub key: String,
-}
-
-/// A whole ConfigMap or Secret as variables.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct EnvFrom {
-    /// A ConfigMap.
-    pub config_map_ref: Option<KeyRef>,
-    /// A Secret.
-    pub secret_ref: Option<KeyRef>,
 }
 
 /// A mount of one of the Pod's volumes.
