@@ -4,7 +4,7 @@ use std::fs;
 
 use Containerd::{V1_7, V2};
 use containerd_tests::surfaces::{DEVICES, IMEX_CHANNELS, INFINIBAND, Surfaces, mounts_overlay};
-use containerd_tests::{ContainerSpec, Containerd, Load, Node, Plugin, Pod, PodSpec};
+use containerd_tests::{ContainerSpec, Containerd, Load, Node, Plugin, Pod, PodSpec, binary};
 use rstest::rstest;
 
 /// How the plugin counts the containers that it gave something.
@@ -113,7 +113,7 @@ async fn containerd_can_start_the_plugin_itself(#[values(V1_7, V2)] containerd: 
     node.end_containerd("TERM").await;
 
     let plugin = node.plugin_directory().join("10-nri-plugin");
-    fs::copy(Plugin::binary(), plugin).unwrap();
+    fs::copy(binary::nri_plugin(), plugin).unwrap();
     node.start_containerd().await;
 
     let pod = annotated_pod(&node).await;

@@ -12,7 +12,7 @@
     reason = "tonic writes some into what it generates"
 )]
 
-mod binary;
+pub mod binary;
 pub mod cri;
 mod engine;
 mod image;

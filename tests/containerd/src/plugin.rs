@@ -47,16 +47,6 @@ impl Plugin {
         containerd.wait_for("\\\" connected").await;
     }
 
-    /// The program itself.
-    ///
-    /// # Panics
-    ///
-    /// When it does not build.
-    #[must_use]
-    pub fn binary() -> &'static Path {
-        binary::path()
-    }
-
     /// Starts the plugin and waits for nothing.
     ///
     /// # Panics
@@ -74,7 +64,7 @@ impl Plugin {
     /// When it cannot be run.
     #[must_use]
     pub fn launch_at(socket: &Path, overlay: &Path, flags: &[&str]) -> Self {
-        let mut child = Command::new(binary::path())
+        let mut child = Command::new(binary::nri_plugin())
             .arg("--socket-path")
             .arg(socket)
             .args(Overlay::plugin_flags(overlay))
