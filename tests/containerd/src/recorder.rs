@@ -1,24 +1,18 @@
 //! A plugin that writes down what it is asked.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use fake_runtime::api::{CreateContainerRequest, plugin};
-use fake_runtime::recording::Row;
-use fake_runtime::scripted::{ScriptedConnection, ScriptedPlugin};
-use prost::Message as _;
+use fake_runtime::api::CreateContainerRequest;
+use fake_runtime::scripted::{Reply, ScriptedConnection, ScriptedPlugin};
 
 use crate::node::Node;
 use crate::plugin::Plugin;
 
-/// A method, and what it was called with.
-type Call = (String, Vec<u8>);
-
 /// A plugin that changes nothing and keeps what it is asked.
 #[derive(Debug)]
 pub struct Recorder {
-    /// In order.
-    asked: Arc<Mutex<Vec<Call>>>,
+    requests: Arc<Mutex<Vec<CreateContainerRequest>>>,
     _connection: ScriptedConnection,
 }
 
@@ -29,15 +23,15 @@ impl Recorder {
     ///
     /// When nobody does, or does not take it.
     pub async fn connect(index: &str, socket: &Path) -> Self {
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let keep = Arc::clone(&asked);
-        let plugin = ScriptedPlugin::new(index, "recorder").observe(move |method, payload| {
-            let mut asked = keep.lock().unwrap_or_else(PoisonError::into_inner);
-            asked.push((method.to_owned(), payload.to_vec()));
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let keep = Arc::clone(&requests);
+        let plugin = ScriptedPlugin::new(index, "recorder").reply(move |request| {
+            keep.lock().expect("no recorder panics").push(request);
+            Reply::Adjust(Box::default())
         });
         let connection = plugin.connect(socket).await;
         Self {
-            asked,
+            requests,
             _connection: connection.expect("the runtime takes a plugin"),
         }
     }
@@ -54,20 +48,6 @@ impl Recorder {
         recorder
     }
 
-    /// Every CreateContainer until now.
-    ///
-    /// # Panics
-    ///
-    /// When one cannot be decoded.
-    #[must_use]
-    pub fn containers(&self) -> Vec<CreateContainerRequest> {
-        let asked = self.asked().into_iter();
-        asked
-            .filter(|(method, _)| method == plugin::CREATE_CONTAINER)
-            .map(|(_, payload)| CreateContainerRequest::decode(&payload[..]).expect("a request"))
-            .collect()
-    }
-
     /// The last CreateContainer.
     ///
     /// # Panics
@@ -75,27 +55,7 @@ impl Recorder {
     /// When there was none.
     #[must_use]
     pub fn last(&self) -> CreateContainerRequest {
-        self.containers().pop().expect("containerd asked")
-    }
-
-    /// Everything until now as `fake-runtime record --raw` would write it.
-    ///
-    /// # Panics
-    ///
-    /// When a request cannot be decoded.
-    #[must_use]
-    pub fn recording(&self) -> String {
-        let row = |(method, payload): Call| {
-            let row = Row::of(&method, &payload, None).expect("a request")?;
-            Some(serde_json::to_string(&row).expect("a row is JSON") + "\n")
-        };
-        self.asked().into_iter().filter_map(row).collect()
-    }
-
-    fn asked(&self) -> Vec<Call> {
-        self.asked
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        let requests = self.requests.lock().expect("no recorder panics");
+        requests.last().expect("containerd asked").clone()
     }
 }
