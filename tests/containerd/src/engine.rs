@@ -27,6 +27,21 @@ pub(crate) fn sweep() {
     });
 }
 
+/// Makes sure of an image, which would otherwise be looked for in a registry that has none of ours.
+///
+/// # Panics
+///
+/// When the engine does not have it, with the command that makes it.
+pub(crate) fn require(image: &str, made_by: &str) {
+    let inspect = Command::new("docker")
+        .args(["image", "inspect", image])
+        .output();
+    assert!(
+        inspect.is_ok_and(|inspect| inspect.status.success()),
+        "there is no image {image}: run {made_by} first"
+    );
+}
+
 fn docker(arguments: &[&str]) -> String {
     let output = Command::new("docker").args(arguments).output();
     let output = output.expect("cannot run `docker`: these tests need a Docker engine");

@@ -29,6 +29,7 @@ impl PluginContainer {
     ///
     /// When it is not registered in time.
     pub async fn start(node: &Node) -> Self {
+        engine::require(&format!("{NAME}:{TAG}"), "ci/image/build");
         let since = node.log().from_now();
         let socket = node.nri_socket();
         let sockets = socket.parent().expect("a socket is in a directory");
@@ -58,7 +59,7 @@ impl PluginContainer {
             .with_host_config_modifier(|host| host.network_mode = Some("none".to_owned()))
             .start()
             .await
-            .expect("the plugin starts (its image is made by ci/image/build)");
+            .expect("the plugin starts");
         let plugin = Self {
             log: Log::follow([
                 Box::new(container.stdout(true)),

@@ -15,6 +15,9 @@ use crate::log::Log;
 use crate::pod::{Container, Pod};
 use crate::spec::PodSpec;
 
+/// The image of containerd; its tags are Debian suites.
+const IMAGE: &str = "nri-plugin/containerd";
+
 /// What containerd runs a pod's first process from.
 const PAUSE_IMAGE: &str = "localhost/pause:e2e";
 
@@ -33,8 +36,8 @@ impl Containerd {
             Self::V1_7 => "trixie",
             Self::V2 => "sid",
         };
-        GenericImage::new("nri-plugin/containerd", tag)
-            .with_wait_for(WaitFor::message_on_stdout("node ready"))
+        engine::require(&format!("{IMAGE}:{tag}"), "ci/containerd/build");
+        GenericImage::new(IMAGE, tag).with_wait_for(WaitFor::message_on_stdout("node ready"))
     }
 }
 
@@ -109,7 +112,7 @@ impl Node {
             .with_startup_timeout(Duration::from_secs(60))
             .start()
             .await
-            .expect("a node starts (the images are made by ci/containerd/build)");
+            .expect("a node starts");
         let cri = Cri::at(&directory.path().join("containerd.sock"));
         let node = Self {
             log: Log::follow([Box::new(container.stderr(true))]),
