@@ -7,7 +7,7 @@ use std::time::Duration;
 /// What a process has used until now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Usage {
-    /// The processor's time of all its threads.
+    /// The processor's time of all the threads that it has.
     pub(super) cpu: Duration,
     /// Resident memory, in KiB.
     pub(super) rss_kib: u64,
@@ -21,7 +21,10 @@ impl Usage {
         let mut cpu = Duration::ZERO;
         for thread in fs::read_dir(format!("/proc/{process}/task"))? {
             // In nanoseconds, where /proc/PID/stat counts in ticks of 10 ms.
-            let schedstat = fs::read_to_string(thread?.path().join("schedstat"))?;
+            let schedstat = match fs::read_to_string(thread?.path().join("schedstat")) {
+                Err(error) if is_gone(&error) => continue,
+                schedstat => schedstat?,
+            };
             let on_cpu = schedstat
                 .split_whitespace()
                 .next()
@@ -42,6 +45,12 @@ impl Usage {
     }
 }
 
+/// Whether a thread ended after it was listed: before its file was opened, or between that and reading it.
+fn is_gone(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound
+        || error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error())
+}
+
 fn unreadable(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("/proc has no {what}"))
 }
@@ -58,6 +67,18 @@ mod tests {
             "{before:?}"
         );
         assert!(before.cpu > Duration::ZERO, "{before:?}");
+    }
+
+    #[test]
+    fn threads_may_end_while_they_are_counted() {
+        std::thread::scope(|scope| {
+            let counting =
+                scope.spawn(|| (0..500).try_for_each(|_| Usage::of(std::process::id()).map(drop)));
+            while !counting.is_finished() {
+                scope.spawn(|| ()).join().unwrap();
+            }
+            counting.join().unwrap().unwrap();
+        });
     }
 
     #[test]
