@@ -15,10 +15,7 @@ pub const SOCKET_VARIABLE: &str = "NRI_PLUGIN_SOCKET";
 #[derive(Debug, Error)]
 pub enum ConnectError {
     /// Nobody listens, or nothing is there.
-    #[error(
-        "cannot connect to the NRI socket {}: {error}; is NRI enabled in the runtime, and is --socket-path right?",
-        path.display()
-    )]
+    #[error("cannot connect to the NRI socket {}: {error}; {}", path.display(), mend(error))]
     Socket {
         /// The socket's path.
         path: PathBuf,
@@ -36,6 +33,19 @@ pub enum ConnectError {
         /// What using it met with.
         error: io::Error,
     },
+}
+
+/// What to look at where connecting met with `error`.
+fn mend(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NotFound => {
+            "NRI is off in the runtime, or --socket-path is wrong: containerd turns it on with \
+             disable = false under [plugins.\"io.containerd.nri.v1.nri\"] in its config.toml"
+        }
+        // containerd leaves its socket behind.
+        io::ErrorKind::ConnectionRefused => "the runtime is down, or came back with NRI turned off",
+        _ => "is --socket-path right?",
+    }
 }
 
 /// Where connections to the runtime come from.
@@ -109,6 +119,8 @@ fn adopt(descriptor: i32) -> io::Result<UnixStream> {
 mod tests {
     use std::fs::File;
     use std::os::fd::AsRawFd;
+    use std::os::unix::net::UnixListener;
+    use std::path::Path;
 
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -153,15 +165,42 @@ mod tests {
         );
     }
 
+    async fn refusal(socket: &Path) -> String {
+        let origin = Origin::Socket(socket.to_owned());
+        let error = origin.connect().await.unwrap_err().to_string();
+        let told = error.strip_prefix(&format!(
+            "cannot connect to the NRI socket {}: ",
+            socket.display()
+        ));
+        told.unwrap_or_else(|| panic!("{error}")).to_owned()
+    }
+
     #[tokio::test]
-    async fn a_missing_socket_is_told_with_what_to_look_at() {
-        let origin = Origin::Socket("/nowhere/nri.sock".into());
+    async fn containerd_nri_62_a_missing_socket_is_told_with_how_to_turn_nri_on() {
         assert_eq!(
-            origin.connect().await.unwrap_err().to_string(),
-            concat!(
-                "cannot connect to the NRI socket /nowhere/nri.sock: No such file or directory ",
-                "(os error 2); is NRI enabled in the runtime, and is --socket-path right?"
-            )
+            refusal(Path::new("/nowhere/nri.sock")).await,
+            "No such file or directory (os error 2); NRI is off in the runtime, or --socket-path is \
+             wrong: containerd turns it on with disable = false under \
+             [plugins.\"io.containerd.nri.v1.nri\"] in its config.toml"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_socket_that_a_runtime_left_behind_is_told_from_a_missing_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let socket = directory.path().join("nri.sock");
+        drop(UnixListener::bind(&socket).unwrap());
+        assert_eq!(
+            refusal(&socket).await,
+            "Connection refused (os error 111); the runtime is down, or came back with NRI turned off"
+        );
+    }
+
+    #[tokio::test]
+    async fn any_other_failure_to_connect_asks_for_the_path() {
+        assert_eq!(
+            refusal(Path::new("/dev/null/nri.sock")).await,
+            "Not a directory (os error 20); is --socket-path right?"
         );
     }
 }
