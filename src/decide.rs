@@ -133,7 +133,7 @@ fn inject(
     let mut lookup = Lookup::new(staged, guard);
     let mut present = false;
     if surfaces.gpu == Some(Gpu::Management) {
-        match gpu::delivery(config, staged, runtime, warnings) {
+        match gpu::delivery(config, staged, runtime, &lookup, warnings) {
             Delivery::Cdi(name) => adjustment.cdi_devices.push(name),
             Delivery::Nodes(nodes) => adjustment.devices.extend(lookup.nodes(nodes)),
         }

@@ -78,6 +78,13 @@ impl<'a, S: Staged> Lookup<'a, S> {
         nodes
     }
 
+    /// Whether one of the candidates is a node of a real NVIDIA driver and must not be handed out.
+    pub(super) fn holds_any_back(&self, candidates: &[Candidate]) -> bool {
+        candidates
+            .iter()
+            .any(|candidate| matches!(self.numbers(&candidate.source), Err(SkipReason::RealDriver)))
+    }
+
     fn numbers(&self, source: &AbsolutePath) -> Result<(Node, u32, u32), SkipReason> {
         let node = self
             .staged

@@ -191,6 +191,31 @@ fn a_runtime_that_drops_cdi_devices_gets_nodes_without_a_word_for_each_container
 }
 
 #[test]
+fn in_cdi_mode_a_node_of_a_real_nvidia_driver_turns_the_name_into_nodes() {
+    let tree = Tree::staged()
+        .file(SPEC)
+        .char_device(&format!("{DEV}/nvidia-uvm"), 510, 0)
+        .driver(195, "nvidia-frontend");
+    let decision = management(&CDI, &tree);
+    assert_eq!(
+        decision.warnings,
+        [Warning::DevicesSkipped {
+            reason: SkipReason::RealDriver,
+            devices: vec!["/dev/nvidia0".to_owned()],
+        }]
+    );
+    let guarded = adjustment(decision);
+    assert_eq!(guarded.cdi_devices, [] as [&str; 0]);
+    assert_eq!(paths(&guarded), ["/dev/nvidia-uvm"]);
+
+    let unguarded = [CDI[0], "--feature-gates=RealDriverGuard=false"];
+    let decision = management(&unguarded, &tree);
+    assert_eq!(decision.warnings, []);
+    let unguarded = adjustment(decision);
+    assert_eq!(unguarded.cdi_devices, ["nvml-mock.nvidia.com/gpu=all"]);
+}
+
+#[test]
 fn a_node_of_a_real_nvidia_driver_is_held_back() {
     let channel = "/dev/nvidia-caps-imex-channels/channel0";
     let tree = Tree::staged()

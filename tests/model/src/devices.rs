@@ -6,7 +6,7 @@ use nri_proto::api::{CdiDevice, Container, LinuxDevice, OptionalFileMode, Option
 
 use crate::clean::join;
 use crate::settings::Settings;
-use crate::tree::Node;
+use crate::tree::{Device, Node};
 use crate::{Warning, World};
 
 /// Every mock GPU, for the management opt-in: by CDI name or as nodes, never both.
@@ -15,15 +15,20 @@ pub fn gpus(
     world: &World,
     warnings: &mut BTreeSet<Warning>,
 ) -> (Vec<CdiDevice>, Vec<LinuxDevice>) {
+    let names = entries(world, &settings.device_host, "nvidia");
     // containerd before 2.0 drops CDI devices without a word.
     if settings.cdi_mode && !world.containerd_1 {
-        if world.tree.exists(&settings.cdi_spec_host) {
+        let real = |name: &String| {
+            let staged = world.tree.stat(&join(&settings.device_host, name));
+            matches!(staged, Some(Node::Character(device)) if is_real(settings, world, device))
+        };
+        if !world.tree.exists(&settings.cdi_spec_host) {
+            warnings.insert(Warning::NoCdiSpec);
+        } else if !names.iter().any(real) {
             let name = settings.cdi_device.clone();
             return (vec![CdiDevice { name }], Vec::new());
         }
-        warnings.insert(Warning::NoCdiSpec);
     }
-    let names = entries(world, &settings.device_host, "nvidia");
     if names.is_empty() {
         warnings.insert(Warning::NoGpuNodes);
     }
@@ -79,6 +84,11 @@ fn entries(world: &World, directory: &str, prefix: &str) -> Vec<String> {
         .collect()
 }
 
+/// Whether the node would open a real GPU, and that is guarded against.
+fn is_real(settings: &Settings, world: &World, device: &Device) -> bool {
+    settings.gates.real_driver_guard && world.nvidia_majors.contains(&device.major.into())
+}
+
 /// The node on the wire, if what is staged is a character device that may be handed out.
 fn node(
     settings: &Settings,
@@ -91,15 +101,14 @@ fn node(
         warnings.insert(Warning::NotACharacterDevice);
         return None;
     };
-    let major = i64::from(device.major);
-    if settings.gates.real_driver_guard && world.nvidia_majors.contains(&major) {
+    if is_real(settings, world, device) {
         warnings.insert(Warning::RealDriver);
         return None;
     }
     Some(LinuxDevice {
         path,
         r#type: "c".into(),
-        major,
+        major: device.major.into(),
         minor: device.minor.into(),
         file_mode: Some(OptionalFileMode {
             value: device.mode & 0o777,
