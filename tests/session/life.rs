@@ -25,9 +25,8 @@ fn most_at_a_time(received: &[Received]) -> i32 {
 }
 
 // containerd/nri#129, NVIDIA/nvidia-container-toolkit#1763: after a restart of containerd it never came back.
-// containerd/nri#74: a lost connection ended the process with status 0 and no log.
 #[tokio::test]
-async fn nri_129_it_is_registered_again_within_a_second_of_the_socket_answering() {
+async fn containerd_nri_129_it_is_registered_again_within_a_second_of_the_socket_answering() {
     let runtime = FakeRuntime::start().await.unwrap();
     let mut plugin = Plugin::start(runtime.socket_path(), &[]).await;
     runtime.plugin_registered().await.unwrap();
@@ -116,13 +115,14 @@ async fn koordinator_2067_it_registers_the_same_way_each_time() {
     let _plugin = Plugin::start(runtime.socket_path(), &[]).await;
     let mut first = runtime.accept().await;
     let (told, registration) = first.registration().await;
+    let bytes = registration.payload.clone();
     registration.reply(Ok(Vec::new()));
     first.configure().await;
     for _ in 0..3 {
         drop(first);
         first = runtime.accept().await;
         let (again, registration) = first.registration().await;
-        assert_eq!(again, told);
+        assert_eq!((&again, &registration.payload), (&told, &bytes));
         registration.reply(Ok(Vec::new()));
         assert_eq!(first.configure().await.events, 8);
     }
@@ -149,11 +149,12 @@ async fn garbage_from_a_runtime_is_a_lost_connection_like_any_other() {
     plugin.until("/readyz", 200).await;
 }
 
+// containerd/nri#74, #108: a lost connection ended the process with status 0 and no log.
 #[tokio::test]
-async fn every_loss_of_a_registration_is_warned_of_also_when_nothing_else_failed_in_between() {
+async fn containerd_nri_74_every_loss_of_a_registration_is_warned_of_and_counted() {
     let runtime = RawRuntime::listen();
     let mut plugin = Plugin::start(runtime.socket_path(), &[]).await;
-    for _ in 0..3 {
+    for losses in 1..=3 {
         let mut connection = runtime.accept().await;
         connection.register().await;
         drop(connection);
@@ -161,5 +162,7 @@ async fn every_loss_of_a_registration_is_warned_of_also_when_nothing_else_failed
             .logged("not registered; containers are created without the plugin")
             .await;
         assert_eq!(line["level"], "warn");
+        let counted = plugin.metric("nri_plugin_connection_losses_total").await;
+        assert_eq!(counted, Some(losses.to_string()));
     }
 }

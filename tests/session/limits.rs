@@ -29,8 +29,20 @@ fn assert_waited(begun: Instant) {
     );
 }
 
+// containerd/nri#292: the plugin gave up before a busy runtime answered, and its error hid the cause.
 #[tokio::test(start_paused = true)]
-async fn a_first_registration_that_is_never_answered_is_an_error_after_10_s() {
+async fn containerd_nri_292_a_runtime_that_is_busy_for_8_s_gets_its_plugin() {
+    let runtime = RawRuntime::listen();
+    let plugin = InProcess::start(runtime.socket_path(), Host::new());
+    sleep(Duration::from_secs(8)).await;
+    let mut connection = runtime.accept().await;
+    connection.register().await;
+    assert!(!plugin.session.is_finished());
+}
+
+#[tokio::test(start_paused = true)]
+async fn containerd_nri_292_a_first_registration_that_is_never_answered_is_an_error_that_tells_how_long()
+ {
     let runtime = RawRuntime::listen();
     let begun = Instant::now();
     let plugin = InProcess::start(runtime.socket_path(), Host::new());
@@ -95,7 +107,7 @@ async fn a_runtime_that_stays_away_for_an_hour_is_found_within_a_second_of_its_r
 
 // containerd/containerd#14083: plugins that flap freeze a node.
 #[tokio::test(start_paused = true)]
-async fn a_runtime_that_drops_every_registration_is_not_hammered() {
+async fn containerd_14083_a_runtime_that_drops_every_registration_is_not_hammered() {
     let runtime = RawRuntime::listen();
     let _plugin = InProcess::start(runtime.socket_path(), Host::new());
     let begun = Instant::now();
@@ -106,4 +118,30 @@ async fn a_runtime_that_drops_every_registration_is_not_hammered() {
     // The delays before the later ones: 0, 25, 50, 100, 200, 400 and 500 ms.
     let took = begun.elapsed().as_millis();
     assert!((1275..1400).contains(&took), "{took} ms");
+
+    let mut registrations = 8;
+    while begun.elapsed() < Duration::from_secs(60) {
+        let mut connection = runtime.accept().await;
+        connection.register().await;
+        registrations += 1;
+    }
+    assert!(registrations <= 126, "{registrations} in a minute");
+}
+
+#[tokio::test(start_paused = true)]
+async fn containerd_14083_a_runtime_that_stands_still_gets_few_registrations_and_one_at_a_time() {
+    let runtime = RawRuntime::listen();
+    let _plugin = InProcess::start(runtime.socket_path(), Host::new());
+    let mut first = runtime.accept().await;
+    first.register().await;
+    drop(first);
+    let begun = Instant::now();
+    let mut registrations = 0;
+    while begun.elapsed() < Duration::from_secs(60) {
+        let (connection, _unanswered) = silent(&runtime).await;
+        registrations += 1;
+        assert!(!runtime.has_another_connection());
+        connection.closed().await;
+    }
+    assert_eq!(registrations, 6);
 }

@@ -10,6 +10,7 @@ mod plugin;
 mod prelaunched;
 mod raw_runtime;
 mod registration;
+mod reports;
 mod requests;
 mod stop;
 mod synchronize;

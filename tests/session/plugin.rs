@@ -96,9 +96,14 @@ impl Plugin {
         line.map(str::to_owned)
     }
 
+    /// The process's id.
+    pub(crate) fn pid(&self) -> u32 {
+        self.process.id().unwrap()
+    }
+
     /// Sends a signal.
     pub(crate) fn signal(&self, signal: Signal) {
-        let pid = Pid::from_raw(self.process.id().unwrap().try_into().unwrap()).unwrap();
+        let pid = Pid::from_raw(self.pid().try_into().unwrap()).unwrap();
         kill_process(pid, signal).unwrap();
     }
 

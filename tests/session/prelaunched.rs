@@ -43,8 +43,9 @@ async fn it_registers_on_the_inherited_descriptor_as_it_is_told() {
     ended.await;
 }
 
+// containerd/nri#74, #108: it ended with status 0.
 #[tokio::test]
-async fn losing_the_only_connection_ends_the_process_and_says_so() {
+async fn containerd_nri_74_losing_the_only_connection_ends_the_process_and_says_so() {
     let (mut connection, ended) = prelaunched("42");
     connection.register().await;
     drop(connection);

@@ -1,11 +1,13 @@
 //! A runtime of which the test decides every step.
 
 use std::path::{Path, PathBuf};
+use std::task::{Context, Waker};
 
 use nri_proto::api::{self, plugin, runtime};
 use nri_proto::wire::{self, CallError, Caller, Closed, Incoming, Request, Side};
 use prost::Message;
 use tempfile::TempDir;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinHandle;
 
@@ -40,14 +42,24 @@ impl RawRuntime {
         &self.path
     }
 
+    /// Whether somebody has connected who was not accepted yet.
+    pub(crate) fn has_another_connection(&self) -> bool {
+        let mut context = Context::from_waker(Waker::noop());
+        self.listener.poll_accept(&mut context).is_ready()
+    }
+
     pub(crate) async fn accept(&self) -> Connection {
+        Connection::new(self.accept_stream().await)
+    }
+
+    pub(crate) async fn accept_stream(&self) -> UnixStream {
         let (stream, _) = soon("a connection", self.listener.accept()).await.unwrap();
-        Connection::new(stream)
+        stream
     }
 }
 
 impl Connection {
-    pub(crate) fn new(stream: UnixStream) -> Self {
+    pub(crate) fn new(stream: impl AsyncRead + AsyncWrite + Send + 'static) -> Self {
         let (caller, incoming, driver) = wire::open(stream, Side::Runtime);
         Self {
             caller,
@@ -58,15 +70,18 @@ impl Connection {
 
     /// The plugin's call to be registered, unanswered.
     pub(crate) async fn registration(&mut self) -> (api::RegisterPluginRequest, Request) {
-        let request = soon("a call", self.incoming.next())
-            .await
-            .expect("the plugin closed");
+        let request = self.next_call().await.expect("the plugin closed");
         assert_eq!(request.service, runtime::SERVICE);
         assert_eq!(request.method, runtime::REGISTER_PLUGIN);
         (
             api::RegisterPluginRequest::decode(request.payload.clone()).unwrap(),
             request,
         )
+    }
+
+    /// What the plugin calls next; `None` once it has closed.
+    pub(crate) async fn next_call(&mut self) -> Option<Request> {
+        soon("a call", self.incoming.next()).await
     }
 
     /// Calls the plugin.

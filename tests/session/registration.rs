@@ -10,7 +10,7 @@ use crate::raw_runtime::RawRuntime;
 
 // containerd/nri#159, confidential-dot-ai/c8s#620: any other mask ends the connection, or is every event.
 #[tokio::test]
-async fn every_runtime_is_asked_for_create_container_alone() {
+async fn containerd_nri_159_c8s_620_every_runtime_is_asked_for_create_container_alone() {
     for profile in profile::ALL {
         let runtime = FakeRuntime::builder()
             .profile(profile)
@@ -52,7 +52,7 @@ async fn a_runtime_may_configure_the_plugin_before_it_answers_the_registration()
 
 // NVIDIA/nvidia-container-toolkit#1780: a registration that failed was only logged.
 #[tokio::test]
-async fn a_refused_registration_ends_the_process_and_says_why() {
+async fn nvidia_container_toolkit_1780_a_refused_registration_ends_the_process_and_says_why() {
     let runtime = RawRuntime::listen();
     let mut plugin = Plugin::start(runtime.socket_path(), &["--plugin-name=x"]).await;
     let mut connection = runtime.accept().await;
@@ -111,7 +111,6 @@ async fn bytes_that_are_no_nri_end_a_first_registration() {
     assert_eq!(exit.stderr.lines().count(), 1);
 }
 
-// containers/nri-plugins#319: what could not register again pretended to be fine.
 #[tokio::test]
 async fn it_is_ready_only_once_it_is_configured() {
     let runtime = RawRuntime::listen();

@@ -70,7 +70,7 @@ async fn a_request_that_cannot_be_decoded_leaves_the_container_as_it_is() {
 
 // cri-o/cri-o#6642, #6880, falcosecurity/plugins#1353: absent messages were dereferenced.
 #[tokio::test]
-async fn a_request_without_pod_or_container_is_answered() {
+async fn cri_o_6642_a_request_without_pod_or_container_is_answered() {
     let runtime = RawRuntime::listen();
     let _plugin = Plugin::start(runtime.socket_path(), &[]).await;
     let connection = registered(&runtime).await;
@@ -95,23 +95,27 @@ async fn a_request_without_pod_or_container_is_answered() {
 
 // containerd/containerd#13184: containerd never calls Shutdown, only the socket drops.
 #[tokio::test]
-async fn a_shutdown_call_is_answered_and_the_next_runtime_waited_for() {
+async fn containerd_13184_a_runtime_that_goes_is_waited_for_whether_it_says_so_or_not() {
     let runtime = RawRuntime::listen();
     let _plugin = Plugin::start(runtime.socket_path(), &[]).await;
-    let connection = registered(&runtime).await;
-    connection
-        .call::<api::Empty>(plugin::SHUTDOWN, &api::Empty {})
-        .await
-        .unwrap();
-    drop(connection);
-    assert_eq!(mounts(&registered(&runtime).await).await, 2);
+    for says_so in [true, false] {
+        let connection = registered(&runtime).await;
+        if says_so {
+            connection
+                .call::<api::Empty>(plugin::SHUTDOWN, &api::Empty {})
+                .await
+                .unwrap();
+        }
+        drop(connection);
+        assert_eq!(mounts(&registered(&runtime).await).await, 2);
+    }
 }
 
 // containerd/nri#78, containerd/containerd#10085: registration and event waited for one another.
 #[tokio::test]
-async fn a_container_may_be_created_while_the_runtime_synchronizes() {
+async fn containerd_nri_78_a_container_may_be_created_while_the_runtime_synchronizes() {
     let runtime = RawRuntime::listen();
-    let _plugin = Plugin::start(runtime.socket_path(), &[]).await;
+    let plugin = Plugin::start(runtime.socket_path(), &[]).await;
     let mut connection = runtime.accept().await;
     let (_, registration) = connection.registration().await;
     registration.reply(Ok(Vec::new()));
@@ -124,11 +128,15 @@ async fn a_container_may_be_created_while_the_runtime_synchronizes() {
     let (synchronized, mounts) = tokio::join!(synchronizing, mounts(&connection));
     assert!(synchronized.unwrap().more);
     assert_eq!(mounts, 2);
+
+    plugin.signal(Signal::TERM);
+    let call = connection.next_call().await;
+    assert!(call.is_none(), "it only ever registers: {call:?}");
 }
 
 // containerd/containerd#12650, cri-o/cri-o#9128: CDI devices were dropped without a word.
 #[tokio::test]
-async fn containerd_1_gets_no_cdi_device_and_that_is_said_once() {
+async fn containerd_12650_containerd_1_gets_no_cdi_device_and_that_is_said_once() {
     let spec = tempfile::NamedTempFile::new().unwrap();
     let spec = format!("--cdi-spec-host-path={}", spec.path().display());
     for (version, cdi_devices, said) in [("1.7.24~ds1", 0, 1), ("v2.3.4", 1, 0)] {
@@ -151,4 +159,40 @@ async fn containerd_1_gets_no_cdi_device_and_that_is_said_once() {
             .filter(|line| line["msg"] == warning && line["level"] == "warn");
         assert_eq!(warned.count(), said, "{lines:#?}");
     }
+}
+
+// moby/moby#51674, #51511: dockerd fills in little of a request, and refuses containers over what it cannot apply.
+#[tokio::test]
+async fn moby_51674_a_container_of_dockerd_is_left_as_it_is() {
+    let runtime = RawRuntime::listen();
+    let _plugin = Plugin::start(runtime.socket_path(), &[]).await;
+    let mut connection = runtime.accept().await;
+    let (_, registration) = connection.registration().await;
+    registration.reply(Ok(Vec::new()));
+    let docker = api::ConfigureRequest {
+        runtime_name: "docker".into(),
+        runtime_version: "29.1.3".into(),
+        ..Default::default()
+    };
+    let configured = connection.call::<api::ConfigureResponse>(plugin::CONFIGURE, &docker);
+    assert_eq!(configured.await.unwrap().events, 8);
+    // It has no pods: each container stands for its own, and has what annotations there are.
+    let request = api::CreateContainerRequest {
+        pod: Some(api::PodSandbox {
+            id: "1234".into(),
+            name: "/loving_lamport".into(),
+            ..Default::default()
+        }),
+        container: Some(api::Container {
+            id: "1234".into(),
+            pod_sandbox_id: "1234".into(),
+            name: "/loving_lamport".into(),
+            annotations: annotated_pod().annotations,
+            env: vec!["PATH=/bin".into()],
+            linux: Some(api::LinuxContainer::default()),
+            ..Default::default()
+        }),
+    };
+    let answer = connection.call(plugin::CREATE_CONTAINER, &request).await;
+    assert_eq!(answer, Ok(api::CreateContainerResponse::default()));
 }
