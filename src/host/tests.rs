@@ -94,7 +94,7 @@ fn a_node_has_its_permission_bits_and_owners() {
 }
 
 #[test]
-fn device_numbers_are_decoded_over_all_64_bits() {
+fn k8s_test_infra_439_device_numbers_are_decoded_over_all_64_bits() {
     for (dev, major, minor) in [
         (0x0000_0000_0000_0103, 1, 3),
         (0x0000_0000_0000_c3ff, 195, 255),

@@ -1,11 +1,5 @@
 //! What people reported about plugins like this one, as far as it is a matter of the answer: each test is named
-//! after the report, and says what must not happen again.
-//!
-//! What is a matter of the connection stands in `tests/session/`, `tests/faults.rs` and `tests/cli.rs`, and what
-//! is one of the deployment in `tests/deploy.rs`. Not tested:
-//!
-//! - NVIDIA/k8s-test-infra#557 (an image on musl cannot run the staged tools): the request does not tell the image's libc.
-//! - containerd/nri#316 (a required plugin is not enforced after a time-out): it is the runtime's to enforce.
+//! after the report, and says what must not happen again. `tests/reports.md` lists all reports and their tests.
 
 use fake_runtime::create::{Answer, create};
 use fake_runtime::host::Host;
@@ -216,7 +210,7 @@ fn moby_47633_a_cdi_name_without_its_specification_is_never_emitted() {
 }
 
 #[test]
-fn k8s_test_infra_539_device_numbers_are_not_truncated() {
+fn k8s_test_infra_439_device_numbers_are_not_truncated_on_the_wire() {
     let answered = ask(
         &[],
         &staged(4095, 1_048_575),
@@ -231,13 +225,23 @@ fn k8s_test_infra_539_device_numbers_are_not_truncated() {
 fn k8s_test_infra_591_an_annotation_never_opens_a_real_gpu() {
     let mut world = staged(195, 0);
     world.nvidia_majors = [195].into();
-    let answered = ask(&[], &world, &annotated("devices"), &Container::default());
-    assert_eq!(devices(&answered), []);
+    world
+        .tree
+        .add("/var/run/cdi/nvml-mock-nri.yaml", Node::File);
+    let ask = |flags: &[&str]| ask(flags, &world, &annotated("devices"), &Container::default());
     let skipped = Warning::DevicesSkipped {
         reason: SkipReason::RealDriver,
         devices: vec!["/dev/nvidia0".into()],
     };
-    assert_eq!(answered.warnings, [skipped]);
+    for mode in ["raw", "cdi"] {
+        let mode = format!("--device-injection-mode={mode}");
+        let answered = ask(&[&mode]);
+        assert_eq!(devices(&answered), [], "{mode}");
+        assert_eq!(answered.warnings, [skipped.clone()], "{mode}");
+        assert_eq!(answered.adjustment.unwrap().cdi_devices, [], "{mode}");
+    }
+    let forced = ask(&["--feature-gates=RealDriverGuard=false"]);
+    assert_eq!(devices(&forced).len(), 1);
 }
 
 #[test]
@@ -255,8 +259,80 @@ fn k8s_test_infra_585_a_pod_that_asks_for_nothing_sees_no_gpu() {
     assert_eq!(answered.adjustment, None);
 }
 
+/// Which annotations of a pod count, by their keys and values, its namespace, and whether the pod has them or its
+/// container. What asks for something here is the devices annotation.
 #[test]
-fn nvidia_container_toolkit_1498_c8s_237_the_containers_annotations_are_not_the_pods() {
+fn nvidia_container_toolkit_1498_the_effective_annotations_are_these() {
+    const DEVICES: &str = "nvml-mock.nvidia.com/devices";
+    const INJECT: &str = "nvml-mock.nvidia.com/inject";
+    let asks = [(DEVICES, "true")];
+    let cases: [(&str, &[(&str, &str)], &[(&str, &str)], bool); 14] = [
+        ("default", &asks, &[], true),
+        ("default", &[(DEVICES, "True")], &[], true),
+        ("default", &[(DEVICES, "1")], &[], false),
+        ("default", &[(DEVICES, " true")], &[], false),
+        ("default", &[(DEVICES, "")], &[], false),
+        // Keys are compared as they stand: no wildcard, no other case, no suffix for one container.
+        ("default", &[("nvml-mock.nvidia.com/*", "true")], &[], false),
+        (
+            "default",
+            &[("nvml-mock.nvidia.com/Devices", "true")],
+            &[],
+            false,
+        ),
+        (
+            "default",
+            &[("nvml-mock.nvidia.com/devices.main", "true")],
+            &[],
+            false,
+        ),
+        // A container's own neither adds to the pod's nor takes from them.
+        ("default", &[], &asks, false),
+        ("default", &asks, &[(DEVICES, "false")], true),
+        ("default", &asks, &[(INJECT, "false")], true),
+        // The opt-out and the namespace go first.
+        (
+            "default",
+            &[(DEVICES, "true"), (INJECT, "false")],
+            &[],
+            false,
+        ),
+        ("kube-system", &asks, &[], false),
+        (
+            "kube-system",
+            &[(DEVICES, "true"), (INJECT, "true")],
+            &[],
+            false,
+        ),
+    ];
+    let annotations = |pairs: &[(&str, &str)]| {
+        let pairs = pairs.iter();
+        pairs
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+            .collect()
+    };
+    for (namespace, pods, containers, injected) in cases {
+        let pod = PodSandbox {
+            namespace: namespace.into(),
+            annotations: annotations(pods),
+            ..Default::default()
+        };
+        let container = Container {
+            name: "main".into(),
+            annotations: annotations(containers),
+            ..Default::default()
+        };
+        let answered = ask(&[], &staged(195, 0), &pod, &container);
+        assert_eq!(
+            answered.adjustment.is_some(),
+            injected,
+            "{namespace}: {pods:?} {containers:?}"
+        );
+    }
+}
+
+#[test]
+fn c8s_237_the_containers_annotations_are_not_the_pods() {
     let annotations = annotated("devices").annotations;
     let container = Container {
         annotations,
