@@ -15,7 +15,7 @@ use crate::blocking::Blocking;
 use crate::config::Config;
 use crate::convert::{self, Asked};
 use crate::decide::{self, Decision, Outcome, Refusal, Runtime, Selection, Staged};
-use crate::gate::Gate;
+use crate::gate::{Closed, Gate, Held};
 use crate::health::{Health, Ticket};
 use crate::metrics::Metrics;
 use crate::panics;
@@ -33,7 +33,7 @@ enum Failure {
     Panicked(String),
     #[error("the adjustment is larger than a message can be")]
     TooLarge,
-    #[error("the host's file system did not answer within {0:?}")]
+    #[error("the host's file system did not answer within {}ms", .0.as_millis())]
     TimedOut(Duration),
 }
 
@@ -179,11 +179,22 @@ impl<S: Staged + Send + Sync + 'static> Answerer<S> {
         }
         // The last fifth is for the answer's way back, also on a node that is short of CPU: late is lost.
         let limit = patience * 4 / 5;
-        let behind_gate = self.behind_gate(asked, selection.clone(), runtime, ticket);
-        match timeout(limit, behind_gate).await {
+        let (held, left) = match self.enter(limit).await {
+            Ok(entered) => entered,
+            Err(closed) => {
+                let decision = selection.behind_closed_gate(closed.to_string());
+                return Ok(Decided {
+                    selection,
+                    decision,
+                    closed: Some(closed.kind()),
+                });
+            }
+        };
+        let reading = self.read(asked, selection.clone(), runtime, held, ticket);
+        match timeout(left, reading).await {
             Ok(decided) => decided,
             Err(_) => {
-                let failure = Failure::TimedOut(limit);
+                let failure = Failure::TimedOut(left);
                 let decision = selection.behind_closed_gate(failure.to_string());
                 match decision.outcome {
                     // To leave it as it is would be to create it without what it needs.
@@ -198,28 +209,25 @@ impl<S: Staged + Send + Sync + 'static> Answerer<S> {
         }
     }
 
-    /// Decides while the staging gate is held open.
-    async fn behind_gate(
+    /// Enters the gate where there is one, and says what that left of the time.
+    async fn enter(&self, limit: Duration) -> Result<(Option<Held>, Duration), Closed> {
+        let Some(gate) = &self.gate else {
+            return Ok((None, limit));
+        };
+        let begun = Instant::now();
+        let held = gate.enter(limit).await?;
+        Ok((Some(held), limit.saturating_sub(begun.elapsed())))
+    }
+
+    /// Decides by what is staged. For as long as that takes, the gate is held and the request is in flight.
+    async fn read(
         &self,
         asked: &Arc<Asked>,
         selection: Selection,
         runtime: Runtime,
+        held: Option<Held>,
         ticket: Arc<Ticket>,
     ) -> Result<Decided, Failure> {
-        let held = match &self.gate {
-            None => None,
-            Some(gate) => match gate.enter().await {
-                Ok(held) => Some(held),
-                Err(closed) => {
-                    let decision = selection.behind_closed_gate(closed.to_string());
-                    return Ok(Decided {
-                        selection,
-                        decision,
-                        closed: Some(closed.kind()),
-                    });
-                }
-            },
-        };
         let (config, staged) = (Arc::clone(&self.config), Arc::clone(&self.staged));
         let asked = Arc::clone(asked);
         let deciding = self.deciding.run(move || {

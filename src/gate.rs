@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use thiserror::Error;
-use tokio::time::{error::Elapsed, timeout};
+use tokio::time::{Instant, error::Elapsed, timeout};
 
 use crate::blocking::Blocking;
 use crate::config::{AgentUrl, StagingGate};
@@ -81,17 +81,19 @@ impl Gate {
         }
     }
 
-    /// Takes the lock, then asks the agent. Must run on a tokio runtime; takes a second at most.
+    /// Takes the lock, then asks the agent, and gives up after `patience`, or what each of them is given if that
+    /// is less: both together a second. Must run on a tokio runtime.
     ///
     /// # Errors
     ///
     /// Why the gate is closed.
-    pub async fn enter(&self) -> Result<Held, Closed> {
-        let lock = match timeout(LOCK_LIMIT, self.lock_shared()).await {
+    pub async fn enter(&self, patience: Duration) -> Result<Held, Closed> {
+        let begun = Instant::now();
+        let lock = match timeout(LOCK_LIMIT.min(patience), self.lock_shared()).await {
             Ok(locked) => locked?,
             Err(Elapsed { .. }) => return Err(self.unavailable(io::ErrorKind::TimedOut.into())),
         };
-        agent::staged(&self.agent).await?;
+        agent::staged(&self.agent, patience.saturating_sub(begun.elapsed())).await?;
         Ok(Held { _lock: lock })
     }
 
@@ -173,8 +175,10 @@ mod tests {
     }
 
     async fn reason(gate: &Gate) -> String {
-        gate.enter().await.unwrap_err().to_string()
+        gate.enter(LONG).await.unwrap_err().to_string()
     }
+
+    const LONG: Duration = Duration::from_secs(60);
 
     const STAGED: &str = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
 
@@ -183,8 +187,8 @@ mod tests {
         let (_dir, lock) = lock_file();
         let gate = gate(&lock, agent(STAGED).await);
         let stager = File::open(&lock).unwrap();
-        let first = gate.enter().await.unwrap();
-        let second = gate.enter().await.unwrap();
+        let first = gate.enter(LONG).await.unwrap();
+        let second = gate.enter(LONG).await.unwrap();
         drop(first);
         assert!(matches!(stager.try_lock(), Err(TryLockError::WouldBlock)));
         drop(second);
@@ -199,7 +203,7 @@ mod tests {
         stager.lock().unwrap();
         assert_eq!(reason(&gate).await, "node agent is staging");
         drop(stager);
-        assert!(gate.enter().await.is_ok());
+        assert!(gate.enter(LONG).await.is_ok());
     }
 
     #[tokio::test]
@@ -215,7 +219,7 @@ mod tests {
             )
         );
         File::create(&lock).unwrap();
-        assert!(gate.enter().await.is_ok());
+        assert!(gate.enter(LONG).await.is_ok());
     }
 
     #[tokio::test]
@@ -225,7 +229,7 @@ mod tests {
         let lock = dir.path().join("fifo");
         mknodat(CWD, &lock, FileType::Fifo, Mode::RWXU, 0).unwrap();
         let gate = gate(&lock, 1);
-        let closed = gate.enter().await.unwrap_err();
+        let closed = gate.enter(LONG).await.unwrap_err();
         // Lets the opening thread go, without which the test's runtime would not end.
         File::options().write(true).open(&lock).unwrap();
         assert_eq!(closed.kind(), "staging lock unavailable");

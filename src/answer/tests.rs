@@ -8,6 +8,7 @@ use std::task::{Context, Poll, Waker};
 
 use nri_proto::api;
 use prost::Message;
+use tokio::net::TcpListener;
 use tracing::level_filters::LevelFilter;
 
 use super::*;
@@ -164,6 +165,16 @@ fn gate(lock: &Path, port: u16) -> Gate {
     })
 }
 
+/// A node agent that says once that its tree is staged.
+async fn staged(agent: TcpListener) {
+    let (stream, _) = agent.accept().await.unwrap();
+    stream.writable().await.unwrap();
+    stream
+        .try_write(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
+        .unwrap();
+    std::future::pending::<()>().await;
+}
+
 #[tokio::test]
 async fn an_undecodable_request_leaves_the_container_as_it_is() {
     let fixture = fixture(panicking(), None);
@@ -294,6 +305,40 @@ async fn a_closed_gate_leaves_the_container_as_it_is_and_says_why() {
 }
 
 #[tokio::test]
+async fn an_agent_that_is_silent_for_as_long_as_the_runtime_waits_closes_the_gate() {
+    let lock = tempfile::NamedTempFile::new().unwrap();
+    // The kernel accepts, nobody answers.
+    let agent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let gate = gate(lock.path(), agent.local_addr().unwrap().port());
+    let fixture = fixture(panicking(), Some(gate));
+    let patience = Duration::from_millis(200);
+    assert_eq!(fixture.ask(&annotated(), patience).await, Ok(Vec::new()));
+    fixture.assert_counted("gated", "node agent unreachable");
+    let line = fixture.only("warn");
+    assert!(
+        line.contains(r#""reason":"node agent unreachable: no answer within 1"#),
+        "{line}"
+    );
+}
+
+#[tokio::test]
+async fn the_file_system_is_given_what_the_gate_left_of_the_time() {
+    let lock = tempfile::NamedTempFile::new().unwrap();
+    let agent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let gate = gate(lock.path(), agent.local_addr().unwrap().port());
+    tokio::spawn(staged(agent));
+    let (_release, host) = hung();
+    let fixture = fixture(host, Some(gate));
+    let patience = Duration::from_millis(500);
+    assert_eq!(fixture.ask(&annotated(), patience).await, Ok(Vec::new()));
+    fixture.assert_counted("failed", "file system did not answer");
+    let line = fixture.only("warn");
+    let (_, left) = line.split_once("did not answer within ").unwrap();
+    let (left, _) = left.split_once("ms").unwrap();
+    assert!(left.parse::<u32>().unwrap() < 400, "{line}");
+}
+
+#[tokio::test]
 async fn a_compute_domain_daemon_is_refused_behind_a_closed_gate() {
     let fixture = fixture(panicking(), Some(closed_gate()));
     let refusal = fixture.ask(&daemon(), LONG).await.unwrap_err();
@@ -304,16 +349,9 @@ async fn a_compute_domain_daemon_is_refused_behind_a_closed_gate() {
 #[tokio::test]
 async fn the_lock_is_held_while_the_tree_is_read_and_no_longer() {
     let lock = tempfile::NamedTempFile::new().unwrap();
-    let agent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let agent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let gate = gate(lock.path(), agent.local_addr().unwrap().port());
-    tokio::spawn(async move {
-        let (stream, _) = agent.accept().await.unwrap();
-        stream.writable().await.unwrap();
-        stream
-            .try_write(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
-            .unwrap();
-        std::future::pending::<()>().await;
-    });
+    tokio::spawn(staged(agent));
     let stager = File::open(lock.path()).unwrap();
     let other = stager.try_clone().unwrap();
     let read_under_lock = move || {

@@ -18,14 +18,16 @@ use crate::config::AgentUrl;
 /// From the look-up of the host's name to the answer's status.
 const ANSWER_LIMIT: Duration = Duration::from_millis(500);
 
-/// Asks the node agent whether its tree is staged. Redirects are answers like any other.
-pub(super) async fn staged(url: &AgentUrl) -> Result<(), Closed> {
-    match timeout(ANSWER_LIMIT, get(url)).await {
+/// Asks the node agent whether its tree is staged, for `patience` at most. Redirects are answers like any other.
+pub(super) async fn staged(url: &AgentUrl, patience: Duration) -> Result<(), Closed> {
+    let limit = ANSWER_LIMIT.min(patience);
+    match timeout(limit, get(url)).await {
         Ok(Ok(StatusCode::OK)) => Ok(()),
         Ok(Ok(_)) => Err(Closed::NotStaged),
         Ok(Err(error)) => Err(Closed::Unreachable(with_causes(&*error))),
         Err(_) => Err(Closed::Unreachable(format!(
-            "no answer within {ANSWER_LIMIT:?}"
+            "no answer within {}ms",
+            limit.as_millis()
         ))),
     }
 }

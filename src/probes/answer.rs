@@ -7,6 +7,7 @@ use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Response, StatusCode};
 use serde_json::json;
 
+use super::CONNECTION_LIMIT;
 use crate::gate::Gate;
 use crate::health::{Health, Unhealthy};
 use crate::metrics::{self, Metrics};
@@ -50,7 +51,7 @@ impl Probed {
         self.health.check_registered()?;
         self.health.check_wedged(Instant::now())?;
         if let Some(gate) = &self.gate {
-            drop(gate.enter().await?);
+            drop(gate.enter(CONNECTION_LIMIT).await?);
         }
         Ok(())
     }
