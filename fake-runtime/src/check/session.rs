@@ -236,7 +236,7 @@ impl Session {
         });
         match (stray, closed) {
             (Some(stream), _) => NoAnswer::Elsewhere(stream),
-            (None, Some(why)) if why.contains("the first frame") => NoAnswer::LongFrame(why),
+            (None, Some(why)) if why.contains("first frame") => NoAnswer::LongFrame(why),
             (None, Some(why)) if why.contains("deadline") => NoAnswer::Late,
             (None, why) => match self.exit_within(Duration::from_secs(1)).await {
                 Some(exit) => NoAnswer::Closed(exit),

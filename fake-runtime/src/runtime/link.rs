@@ -28,8 +28,7 @@ pub struct Pace {
     pub pause: Duration,
 }
 
-/// A socket that closes on what containerd closes on, a message whose first frame is too long, and tells of answers
-/// that nobody waits for.
+/// A socket that is read at the pace asked for, and tells of answers that nobody waits for.
 pub(super) struct Link {
     socket: UnixStream,
     control: Arc<Control>,
@@ -114,7 +113,7 @@ impl AsyncRead for Link {
         let part = buffer.initialize_unfilled_to(most.min(buffer.remaining()));
         let mut part = ReadBuf::new(part);
         ready!(Pin::new(&mut this.socket).poll_read(context, &mut part))?;
-        for stream in this.streams.receive(part.filled())? {
+        for stream in this.streams.receive(part.filled()) {
             this.hub.note_stray(&this.connection, stream);
         }
         let read = part.filled().len();

@@ -9,7 +9,8 @@ use super::reassembly::{Event, Reassembly, take};
 /// The peer does not speak NRI's mux, or means no good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "a frame of {length} bytes on logical connection {connection} is over the limit of {limit}"
+    "a {} of {length} bytes on logical connection {connection} is over the limit of {limit}",
+    if *limit < MAX_FRAME { "message's first frame" } else { "frame" }
 )]
 pub struct FrameTooLong {
     /// The frame's logical connection.

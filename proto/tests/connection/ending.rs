@@ -49,6 +49,23 @@ async fn a_frame_over_the_limit_ends_the_connection() {
 }
 
 #[tokio::test]
+async fn a_runtime_takes_no_more_than_4096_bytes_of_a_message_at_first() {
+    let message = request(1, "Method", &[0; 5000]);
+    let mut it = connect(Side::Runtime);
+    it.peer
+        .send_raw(&message.frames(2, Split::every(4096)))
+        .await;
+    assert_eq!(it.incoming.next().await.unwrap().payload.len(), 5000);
+    it.peer
+        .send_raw(&message.frames(2, Split::every(4097)))
+        .await;
+    assert_eq!(
+        it.driver.await.unwrap().to_string(),
+        "a message's first frame of 4097 bytes on logical connection 2 is over the limit of 4096"
+    );
+}
+
+#[tokio::test]
 async fn dropping_the_driver_ends_the_connection() {
     let mut it = connect(Side::Plugin);
     let caller = it.caller.clone();

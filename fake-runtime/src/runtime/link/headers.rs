@@ -1,22 +1,8 @@
-//! The headers that go by on a socket.
+//! The messages' headers that go by on a socket.
 
 use std::collections::BTreeMap;
 
 use nri_proto::wire::{FrameHeader, MessageHeader};
-
-/// Something that has just gone by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Seen {
-    /// The header of a frame with which a message begins.
-    FirstFrame(FrameHeader),
-    /// A message's header.
-    Message {
-        /// On which logical connection.
-        connection: u32,
-        /// The header.
-        header: MessageHeader,
-    },
-}
 
 /// Follows the bytes of one direction of a socket.
 #[derive(Debug, Default)]
@@ -39,15 +25,14 @@ struct Message {
 }
 
 impl Headers {
-    /// Takes bytes off the front of `bytes` until a header is complete; `None` once they are used up.
-    pub(super) fn next(&mut self, bytes: &mut &[u8]) -> Option<Seen> {
+    /// Takes bytes off the front of `bytes` until a message's header is complete, and says on which logical
+    /// connection; `None` once they are used up.
+    pub(super) fn next(&mut self, bytes: &mut &[u8]) -> Option<(u32, MessageHeader)> {
         while !bytes.is_empty() {
             if self.frame == 0 {
-                let header = take(bytes, &mut self.partial).map(FrameHeader::decode);
-                if let Some(header) = header
-                    && self.begin(header)
-                {
-                    return Some(Seen::FirstFrame(header));
+                if let Some(frame) = take(bytes, &mut self.partial).map(FrameHeader::decode) {
+                    self.frame = frame.length as usize;
+                    self.connection = frame.connection;
                 }
                 continue;
             }
@@ -62,21 +47,10 @@ impl Headers {
             self.frame -= taken;
             *bytes = &bytes[taken..];
             if let Some(header) = header {
-                return Some(Seen::Message {
-                    connection: self.connection,
-                    header,
-                });
+                return Some((self.connection, header));
             }
         }
         None
-    }
-
-    /// Begins a frame, and says whether a message begins with it.
-    fn begin(&mut self, frame: FrameHeader) -> bool {
-        self.frame = frame.length as usize;
-        self.connection = frame.connection;
-        let message = self.messages.entry(frame.connection).or_default();
-        message.partial.is_empty() && message.body == 0
     }
 }
 
@@ -128,11 +102,8 @@ mod tests {
         let mut headers = Headers::default();
         let mut seen = Vec::new();
         for mut part in bytes.chunks(at_a_time) {
-            while let Some(it) = headers.next(&mut part) {
-                seen.push(match it {
-                    Seen::FirstFrame(frame) => (0, frame.length),
-                    Seen::Message { header, .. } => (header.stream, header.length),
-                });
+            while let Some((_, header)) = headers.next(&mut part) {
+                seen.push((header.stream, header.length));
             }
         }
         seen
@@ -145,16 +116,7 @@ mod tests {
         bytes.extend(frames(3, 0, Split::CONTAINERD));
         bytes.extend(frames(5, 3, Split::every(1)));
         bytes.extend(frames(7, 4087, Split::every(usize::MAX)));
-        let expected = [
-            (0, 4096),
-            (1, 100_000),
-            (0, 10),
-            (3, 0),
-            (0, 1),
-            (5, 3),
-            (0, 4097),
-            (7, 4087),
-        ];
+        let expected = [(1, 100_000), (3, 0), (5, 3), (7, 4087)];
         for at_a_time in [1, 7, 4096, usize::MAX] {
             assert_eq!(seen(&bytes, at_a_time), expected, "{at_a_time} at a time");
         }
