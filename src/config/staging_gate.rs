@@ -69,6 +69,12 @@ impl AgentUrl {
         let Ok(url) = text.parse::<Uri>() else {
             return refused("not a URL");
         };
+        if let Some((user, _)) = url.authority().and_then(|it| it.as_str().rsplit_once('@')) {
+            // The line ends up in logs, where a password has no place.
+            let text = text.replacen(&format!("{user}@"), "...@", 1);
+            let fault = "the node agent is asked without user and password";
+            return Err(ConfigError::invalid(URL, &text, Cause::AgentUrl { fault }));
+        }
         if url.scheme() != Some(&Scheme::HTTP) {
             return refused("not an http URL");
         }
@@ -92,8 +98,7 @@ impl AgentUrl {
 
 /// The port, or 80. The parser lets every other text pass, and then acts as if there were no port.
 fn port(authority: &Authority) -> Option<u16> {
-    let behind_user = authority.as_str().rsplit('@').next()?;
-    match behind_user.strip_prefix(authority.host())? {
+    match authority.as_str().strip_prefix(authority.host())? {
         "" | ":" => Some(80),
         port => authority
             .port_u16()
@@ -156,7 +161,6 @@ mod tests {
             ),
             ("http://agent:/", "http://agent:80/"),
             ("http://agent:0/", "http://agent:0/"),
-            ("http://user:word@agent:81/", "http://agent:81/"),
         ] {
             let gate = resolve(url, "/run/lock").unwrap().unwrap();
             assert_eq!(gate.url.to_string(), meaning);
@@ -185,6 +189,23 @@ mod tests {
         ] {
             let line =
                 format!("invalid --agent-staged-url {url:?}: {fault}, use http://host:port/path");
+            assert_eq!(resolve(url, "/run/lock"), Err(line));
+        }
+    }
+
+    #[test]
+    fn a_user_in_the_url_would_not_be_sent_and_is_refused_without_the_password() {
+        for (url, shown) in [
+            ("http://user:word@agent:81/", "http://...@agent:81/"),
+            ("http://h@agent/", "http://...@agent/"),
+            ("http://a@b:word@agent/@", "http://...@agent/@"),
+            ("http://@agent/", "http://...@agent/"),
+            ("https://user:word@agent/", "https://...@agent/"),
+        ] {
+            let line = format!(
+                "invalid --agent-staged-url {shown:?}: the node agent is asked without user and password, \
+                 use http://host:port/path"
+            );
             assert_eq!(resolve(url, "/run/lock"), Err(line));
         }
     }

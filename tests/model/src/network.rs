@@ -2,7 +2,7 @@
 
 use std::net::Ipv6Addr;
 
-/// An `http://` URL with a host and, if any, a port up to 65535.
+/// An `http://` URL with a host and, if any, a port up to 65535; with no user.
 pub fn is_http_url(url: &str) -> bool {
     if url.chars().any(|c| c.is_whitespace() || c.is_control()) {
         return false;
@@ -11,15 +11,17 @@ pub fn is_http_url(url: &str) -> bool {
         return false;
     };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let address = authority.rsplit('@').next().unwrap_or_default();
-    let (host, port) = match address.strip_prefix('[') {
+    if authority.contains('@') {
+        return false;
+    }
+    let (host, port) = match authority.strip_prefix('[') {
         Some(bracketed) => match bracketed.split_once(']') {
             Some((host, port)) if host.parse::<Ipv6Addr>().is_ok() => (host, port),
             _ => return false,
         },
-        None => match address.find(':') {
-            Some(colon) => address.split_at(colon),
-            None => (address, ""),
+        None => match authority.find(':') {
+            Some(colon) => authority.split_at(colon),
+            None => (authority, ""),
         },
     };
     let port_is_fine = match port.strip_prefix(':') {
