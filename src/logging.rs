@@ -14,7 +14,7 @@ use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-pub use line::Format;
+pub use line::{Format, on_one_line};
 use writer::Writer;
 
 /// How many bytes of formatted lines may wait for stdout before further ones are dropped.
@@ -178,6 +178,23 @@ pub(crate) mod tests {
             });
             assert_eq!(text.lines().count(), 1, "{text}");
             assert!(!text.contains('\u{1b}'), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_control_character_reaches_no_terminal_and_is_not_lost() {
+        let rewritten = "c\u{1b}[2K\u{7f}\u{9b}31m";
+        for format in [Format::Json, Format::Plain] {
+            let text = logged(LevelFilter::WARN, format, || {
+                tracing::warn!(container = rewritten, "left alone: {rewritten}");
+            });
+            let line = text.strip_suffix('\n').unwrap();
+            assert!(!line.contains(char::is_control), "{line:?}");
+            if format == Format::Json {
+                let line: serde_json::Value = serde_json::from_str(line).unwrap();
+                assert_eq!(line["container"], rewritten);
+                assert_eq!(line["msg"], format!("left alone: {rewritten}"));
+            }
         }
     }
 

@@ -92,6 +92,24 @@ fn help_is_printed_whatever_the_environment_holds() {
 }
 
 #[test]
+fn a_refusal_says_nothing_to_a_terminal() {
+    for (flag, line) in [
+        (
+            "--socket-path=/\u{1b}[2K",
+            r"nri-plugin: cannot connect to the NRI socket /\u{1b}[2K: ",
+        ),
+        (
+            "--feature-gates=\u{9b}31m=true",
+            r"nri-plugin: invalid --feature-gates ",
+        ),
+    ] {
+        let refusal = refusal(&["--health-addr=", flag], &[]);
+        assert!(refusal.starts_with(line), "{refusal:?}");
+        assert!(!refusal.contains(char::is_control), "{refusal:?}");
+    }
+}
+
+#[test]
 fn a_stderr_that_takes_nothing_changes_no_exit_status() {
     let full = File::options().write(true).open("/dev/full").unwrap();
     let status = Command::new(env!("CARGO_BIN_EXE_nri-plugin"))

@@ -48,12 +48,17 @@ pub(super) fn format(format: Format, at: SystemTime, event: &Event<'_>) -> Strin
     }
 }
 
-/// `text` with its control characters spelled out, so that whatever it quotes it stays on its line.
-fn on_one_line(text: &str) -> String {
+/// `text` with its control characters spelled out, so that whatever it quotes it stays on its line and tells a
+/// terminal nothing.
+pub fn on_one_line(text: &str) -> String {
+    without_controls(text, |control| control.escape_default().to_string())
+}
+
+fn without_controls(text: &str, spelled_out: impl Fn(char) -> String) -> String {
     let mut line = String::with_capacity(text.len());
     for character in text.chars() {
         if character.is_control() {
-            line.extend(character.escape_default());
+            line.push_str(&spelled_out(character));
         } else {
             line.push(character);
         }
@@ -71,8 +76,10 @@ fn lower_case(level: Level) -> &'static str {
     }
 }
 
+/// JSON itself escapes only the first 32 control characters, and there are 65.
 fn json(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    let quoted = serde_json::Value::from(text).to_string();
+    without_controls(&quoted, |control| format!("\\u{:04x}", u32::from(control)))
 }
 
 /// Collects an event's fields, already written the way the line wants them.
