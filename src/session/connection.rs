@@ -129,8 +129,8 @@ impl<'a, S: Staged + Send + Sync + 'static> Connection<'a, S> {
             return request.reply_unimplemented();
         }
         let answer = match request.method.as_str() {
-            api::plugin::CONFIGURE => self.configure(&request),
-            api::plugin::SYNCHRONIZE => self.synchronize(&request),
+            api::plugin::CONFIGURE => Ok(self.configure(&request)),
+            api::plugin::SYNCHRONIZE => Ok(self.synchronize(&request)),
             api::plugin::CREATE_CONTAINER => self.create_container(&request).await,
             api::plugin::SHUTDOWN => {
                 // The runtime closes the connection next, which is what matters.
@@ -142,8 +142,15 @@ impl<'a, S: Staged + Send + Sync + 'static> Connection<'a, S> {
         request.reply(answer);
     }
 
-    fn configure(&mut self, request: &Request) -> Result<Vec<u8>, Status> {
-        let told = api::ConfigureRequest::decode(request.payload.clone()).map_err(undecodable)?;
+    fn configure(&mut self, request: &Request) -> Vec<u8> {
+        // To answer with an error would be to go unregistered, which is worse than to know nothing of the runtime.
+        let told = api::ConfigureRequest::decode(request.payload.clone()).unwrap_or_else(|error| {
+            tracing::warn!(
+                %error,
+                "undecodable Configure, taking the runtime for a current one with default timeouts",
+            );
+            api::ConfigureRequest::default()
+        });
         let runtime = Runtime::identify(&told.runtime_name, &told.runtime_version);
         tracing::info!(
             runtime = told.runtime_name,
@@ -171,16 +178,25 @@ impl<'a, S: Staged + Send + Sync + 'static> Connection<'a, S> {
         if registrations > 1 {
             tracing::info!(registrations, "registered again");
         }
-        Ok(api::ConfigureResponse {
+        let answer = api::ConfigureResponse {
             events: EVENTS,
             ..Default::default()
-        }
-        .encode_to_vec())
+        };
+        answer.encode_to_vec()
     }
 
-    fn synchronize(&mut self, request: &Request) -> Result<Vec<u8>, Status> {
-        let part =
-            narrow::SynchronizeRequest::decode(request.payload.clone()).map_err(undecodable)?;
+    fn synchronize(&mut self, request: &Request) -> Vec<u8> {
+        let part = match narrow::SynchronizeRequest::decode(request.payload.clone()) {
+            Ok(part) => part,
+            // The audit is lost, and the registration need not be.
+            Err(error) => {
+                tracing::warn!(
+                    %error,
+                    "undecodable Synchronize, running containers are not looked at for a missing overlay",
+                );
+                return api::SynchronizeResponse::default().encode_to_vec();
+            }
+        };
         let config = self.session.answerer.config();
         let audit = &mut self.audit;
         let audited = panics::caught(|| {
@@ -205,7 +221,7 @@ impl<'a, S: Staged + Send + Sync + 'static> Connection<'a, S> {
             more: part.more,
             ..Default::default()
         };
-        Ok(answer.encode_to_vec())
+        answer.encode_to_vec()
     }
 
     async fn create_container(&self, request: &Request) -> Result<Vec<u8>, Status> {
@@ -237,11 +253,4 @@ async fn register(caller: &Caller, identity: &Identity) -> Result<(), CallError>
         )
         .await
         .map(drop)
-}
-
-fn undecodable(error: prost::DecodeError) -> Status {
-    Status::new(
-        Code::INVALID_ARGUMENT,
-        format!("undecodable request: {error}"),
-    )
 }

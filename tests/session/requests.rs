@@ -2,6 +2,7 @@
 
 use nri_proto::api::{self, plugin};
 use nri_proto::wire::{CallError, Code};
+use prost::Message;
 use rustix::process::Signal;
 
 use crate::plugin::{Plugin, annotated_pod, container, soon};
@@ -66,6 +67,38 @@ async fn a_request_that_cannot_be_decoded_leaves_the_container_as_it_is() {
     assert_eq!(mounts(&connection).await, 2);
     let failed = "nri_plugin_containers_total{decision=\"failed\",reason=\"undecodable request\"}";
     assert_eq!(plugin.metric(failed).await.as_deref(), Some("1"));
+}
+
+#[tokio::test]
+async fn a_registration_that_cannot_be_decoded_is_better_than_none() {
+    let runtime = RawRuntime::listen();
+    let mut plugin = Plugin::start(runtime.socket_path(), &[]).await;
+    let mut connection = runtime.accept().await;
+    let (_, registration) = connection.registration().await;
+    registration.reply(Ok(Vec::new()));
+    let nonsense = || vec![0xff; 100];
+    for (method, warning, expected) in [
+        (
+            plugin::CONFIGURE,
+            "undecodable Configure, taking the runtime for a current one with default timeouts",
+            api::ConfigureResponse {
+                events: 8,
+                ..Default::default()
+            }
+            .encode_to_vec(),
+        ),
+        (
+            plugin::SYNCHRONIZE,
+            "undecodable Synchronize, running containers are not looked at for a missing overlay",
+            Vec::new(),
+        ),
+    ] {
+        let calling = connection.caller.call(plugin::SERVICE, method, nonsense());
+        assert_eq!(soon(method, calling).await.unwrap(), expected);
+        assert_eq!(plugin.logged(warning).await["level"], "warn");
+    }
+    assert_eq!(mounts(&connection).await, 2);
+    assert_eq!(plugin.get("/readyz").await.0, 200);
 }
 
 // cri-o/cri-o#6642, #6880, falcosecurity/plugins#1353: absent messages were dereferenced.
