@@ -73,6 +73,15 @@ fn device(path: &str, major: i64, minor: i64) -> Device {
     }
 }
 
+/// Which device nodes are added.
+fn paths(adjustment: &Adjustment) -> Vec<&str> {
+    adjustment
+        .devices
+        .iter()
+        .map(|device| device.path.as_str())
+        .collect()
+}
+
 /// Both steps with an open gate.
 fn decide(args: &[&str], tree: &Tree, pod: &Pod, container: &Container) -> Decision {
     let config = config(args);

@@ -8,7 +8,7 @@ use fake_runtime::create::{Answer, create};
 use fake_runtime::host::Host;
 use fake_runtime::profile::Profile;
 use insta::assert_snapshot;
-use nri_model::tree::{Device, Node, Tree};
+use nri_model::tree::{Node, Tree};
 use nri_model::{CommandLine, World};
 use nri_plugin::config::Config;
 use nri_proto::api::{Container, CreateContainerRequest, PodSandbox};
@@ -211,20 +211,14 @@ fn answer(config: &Config, pod: PodSandbox, container: Container) -> String {
 /// RequireStagedOverlay matters, and with a real driver for the IMEX channels' major.
 fn world() -> World {
     let mut tree = Tree::default();
-    let device = |major, minor| {
-        Node::Character(Device {
-            major,
-            minor,
-            mode: 0o666,
-            uid: 0,
-            gid: 0,
-        })
-    };
     for (overlay, minor) in [("/var/lib/nvml-mock", 0), ("/ov", 1)] {
-        tree.add(&format!("{overlay}/driver/dev/nvidia0"), device(195, minor));
+        tree.add(
+            &format!("{overlay}/driver/dev/nvidia0"),
+            Node::character(195, minor),
+        );
         tree.add(
             &format!("{overlay}/driver/dev/nvidia-caps-imex-channels/channel0"),
-            device(234, minor),
+            Node::character(234, minor),
         );
         tree.add(
             &format!("{overlay}/driver/usr/bin/nvidia-imex.real"),
@@ -232,8 +226,8 @@ fn world() -> World {
         );
         tree.add(&format!("{overlay}/topology/topology.yaml"), Node::File);
     }
-    tree.add("/dev2/nvidia7", device(195, 7));
-    tree.add("/dev2/channel7", device(235, 7));
+    tree.add("/dev2/nvidia7", Node::character(195, 7));
+    tree.add("/dev2/channel7", Node::character(235, 7));
     tree.add("/t.yaml", Node::File);
     tree.add("/var/run/cdi/nvml-mock-nri.yaml", Node::File);
     World {

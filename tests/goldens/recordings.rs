@@ -9,7 +9,7 @@ use fake_runtime::host::Host;
 use fake_runtime::jsonl;
 use fake_runtime::profile::Profile;
 use insta::assert_snapshot;
-use nri_model::tree::{Device, Node, Tree};
+use nri_model::tree::{Node, Tree};
 use nri_model::{CommandLine, World};
 use nri_proto::api::CreateContainerRequest;
 use serde_json::Value;
@@ -56,22 +56,13 @@ fn answered(version: &str, request: CreateContainerRequest) -> String {
 
 fn world(version: &str) -> World {
     let mut tree = Tree::default();
-    let device = |major, minor| {
-        Node::Character(Device {
-            major,
-            minor,
-            mode: 0o666,
-            uid: 0,
-            gid: 0,
-        })
-    };
     let overlay = |below: &str| format!("/var/lib/nvml-mock/{below}");
     tree.add(&overlay("driver/config"), Node::Directory);
-    tree.add(&overlay("driver/dev/nvidia0"), device(195, 0));
-    tree.add(&overlay("driver/dev/nvidiactl"), device(195, 255));
+    tree.add(&overlay("driver/dev/nvidia0"), Node::character(195, 0));
+    tree.add(&overlay("driver/dev/nvidiactl"), Node::character(195, 255));
     tree.add(
         &overlay("driver/dev/nvidia-caps-imex-channels/channel0"),
-        device(234, 0),
+        Node::character(234, 0),
     );
     tree.add(&overlay("ib/sys/class/infiniband/mlx5_0"), Node::Directory);
     tree.add(&overlay("topology/topology.yaml"), Node::File);

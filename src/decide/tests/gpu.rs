@@ -10,14 +10,6 @@ fn management(args: &[&str], tree: &Tree) -> Decision {
     decide(args, tree, &pod(&[DEVICES]), &container(&[]))
 }
 
-fn paths(adjustment: &Adjustment) -> Vec<&str> {
-    adjustment
-        .devices
-        .iter()
-        .map(|device| device.path.as_str())
-        .collect()
-}
-
 /// An overlay without anything in its device directory.
 fn overlay() -> Tree {
     Tree::default()

@@ -4,14 +4,6 @@ use super::*;
 
 const CHANNELS: &str = "/var/lib/nvml-mock/driver/dev/nvidia-caps-imex-channels";
 
-fn paths(adjustment: &Adjustment) -> Vec<&str> {
-    adjustment
-        .devices
-        .iter()
-        .map(|device| device.path.as_str())
-        .collect()
-}
-
 fn imex(tree: &Tree, container: &Container) -> Decision {
     decide(&[], tree, &pod(&[IMEX]), container)
 }

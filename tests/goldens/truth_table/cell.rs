@@ -3,7 +3,7 @@
 use std::fmt;
 
 use fake_runtime::profile::Profile;
-use nri_model::tree::{Device, Node, Tree};
+use nri_model::tree::{Node, Tree};
 use nri_model::{CommandLine, Gate, World};
 use nri_proto::api::{
     CdiDevice, Container, LinuxContainer, LinuxDevice, LinuxDeviceCgroup, LinuxResources, Mount,
@@ -203,14 +203,14 @@ impl Cell {
             stage(
                 GPUS_STAGED,
                 &overlay(&format!("driver/dev/{name}")),
-                device(major, minor),
+                Node::character(major, minor),
             );
         }
         let channels = "driver/dev/nvidia-caps-imex-channels";
         stage(
             CHANNELS_STAGED,
             &overlay(&format!("{channels}/channel0")),
-            device(234, 0),
+            Node::character(234, 0),
         );
         stage(
             TOPOLOGY_STAGED,
@@ -295,14 +295,4 @@ fn grant(major: i64, minor: i64) -> LinuxDeviceCgroup {
         minor: Some(OptionalInt64 { value: minor }),
         access: "rwm".into(),
     }
-}
-
-fn device(major: u32, minor: u32) -> Node {
-    Node::Character(Device {
-        major,
-        minor,
-        mode: 0o666,
-        uid: 0,
-        gid: 0,
-    })
 }

@@ -19,6 +19,19 @@ pub enum Node {
     Link(String),
 }
 
+impl Node {
+    /// A character device that everybody may open.
+    pub fn character(major: u32, minor: u32) -> Self {
+        Self::Character(Device {
+            major,
+            minor,
+            mode: 0o666,
+            uid: 0,
+            gid: 0,
+        })
+    }
+}
+
 /// A device's numbers and who may open it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Device {
