@@ -1,23 +1,9 @@
-//! `fake-runtime replay` with scenarios, and with `--watch`.
+//! Scenarios, and `--watch`.
 
-#![expect(clippy::unwrap_used, reason = "a test has nothing better to do")]
-
-use std::path::Path;
-use std::process::Stdio;
-
-use fake_runtime::api::{ContainerAdjustment, KeyValue};
-use fake_runtime::scripted::{Reply, ScriptedConnection, ScriptedPlugin};
 use tempfile::TempDir;
-use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader};
-use tokio::process::{Child, Command};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
 
-fn pod(name: &str) -> String {
-    format!("{{kind: Pod, metadata: {{name: {name}}}, spec: {{containers: [{{name: main}}]}}}}")
-}
-
-fn write(dir: &Path, file: &str, text: &str) {
-    std::fs::write(dir.join(file), text).unwrap();
-}
+use crate::tool::{expect_line, plugin, pod, replay, replayed, write};
 
 /// A directory with a scenario, and a Pod that it names.
 fn dir(steps: &str) -> TempDir {
@@ -31,59 +17,9 @@ fn dir(steps: &str) -> TempDir {
     dir
 }
 
-fn replay(dir: &Path, args: &[&str]) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_fake-runtime"))
-        .current_dir(dir)
-        .args(["replay", "--listen", "nri.sock"])
-        .args(args)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .unwrap()
-}
-
-/// A plugin that sets HELLO, once it is waited for.
-async fn plugin(dir: &Path, stderr: &mut (impl AsyncRead + Unpin)) -> ScriptedConnection {
-    expect_line(stderr, "waiting for a plugin on nri.sock").await;
-    let hello = KeyValue {
-        key: "HELLO".into(),
-        value: "world".into(),
-    };
-    let adjustment = ContainerAdjustment {
-        env: vec![hello],
-        ..Default::default()
-    };
-    let plugin = ScriptedPlugin::new("10", "hello")
-        .reply(move |_| Reply::Adjust(Box::new(adjustment.clone())));
-    plugin.connect(&dir.join("nri.sock")).await.unwrap()
-}
-
-/// Reads one line, byte by byte so that nothing of the next is lost.
-async fn expect_line(from: &mut (impl AsyncRead + Unpin), expected: &str) {
-    let mut line = Vec::new();
-    loop {
-        match from.read_u8().await {
-            Ok(b'\n') | Err(_) => break,
-            Ok(byte) => line.push(byte),
-        }
-    }
-    assert_eq!(String::from_utf8(line).unwrap(), expected);
-}
-
-/// Plays the scenario to the plugin, and returns the exit status and what was printed.
+/// Plays the scenario to a plugin that sets HELLO, and returns the exit status and what was printed.
 async fn play(steps: &str) -> (i32, String) {
-    let dir = dir(steps);
-    let mut tool = replay(dir.path(), &["scenario.yaml"]);
-    let _plugin = plugin(dir.path(), tool.stderr.as_mut().unwrap()).await;
-    let mut printed = String::new();
-    tool.stdout
-        .as_mut()
-        .unwrap()
-        .read_to_string(&mut printed)
-        .await
-        .unwrap();
-    (tool.wait().await.unwrap().code().unwrap(), printed)
+    replayed(dir(steps).path(), "world", &["scenario.yaml"]).await
 }
 
 #[tokio::test]
@@ -174,7 +110,7 @@ async fn a_watched_file_is_replayed_again_when_it_changes() {
     let mut printed = BufReader::new(tool.stdout.take().unwrap()).lines();
     let mut stderr = tool.stderr.take().unwrap();
     for name in ["there", "changed"] {
-        let _plugin = plugin(dir.path(), &mut stderr).await;
+        let _plugin = plugin(dir.path(), "world", &mut stderr).await;
         expect_line(&mut stderr, "waiting for a change").await;
         let mut heading = printed.next_line().await.unwrap().unwrap();
         while heading.is_empty() || heading.starts_with(' ') {

@@ -1,64 +1,21 @@
-//! `fake-runtime replay`, with a plugin that somebody else starts.
-
-#![expect(clippy::unwrap_used, reason = "a test has nothing better to do")]
+//! Pods.
 
 use std::path::Path;
-use std::process::Stdio;
 
-use fake_runtime::api::{ContainerAdjustment, KeyValue};
-use fake_runtime::scripted::{Reply, ScriptedPlugin};
 use tempfile::TempDir;
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
-use tokio::process::Command;
 
-const POD: &str = "{kind: Pod, metadata: {name: pod}, spec: {containers: [{name: main}]}}";
+use crate::tool::{pod, replayed, write};
 
 /// A directory with a Pod in it.
 fn dir() -> TempDir {
     let dir = tempfile::tempdir().unwrap();
-    std::fs::write(dir.path().join("pod.yaml"), POD).unwrap();
+    write(dir.path(), "pod.yaml", &pod("pod"));
     dir
 }
 
-/// Runs `replay pod.yaml --listen nri.sock ARGS` for a plugin that sets HELLO, and returns its exit status and what it
-/// printed.
+/// Replays the Pod to a plugin that sets HELLO, and returns the exit status and what was printed.
 async fn replay(dir: &Path, hello: &str, args: &[&str]) -> (i32, String) {
-    let mut tool = Command::new(env!("CARGO_BIN_EXE_fake-runtime"))
-        .current_dir(dir)
-        .args(["replay", "pod.yaml", "--listen", "nri.sock"])
-        .args(args)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .unwrap();
-    let mut waits = String::new();
-    BufReader::new(tool.stderr.take().unwrap())
-        .read_line(&mut waits)
-        .await
-        .unwrap();
-    assert_eq!(waits, "waiting for a plugin on nri.sock\n");
-
-    let hello = KeyValue {
-        key: "HELLO".into(),
-        value: hello.into(),
-    };
-    let adjustment = ContainerAdjustment {
-        env: vec![hello],
-        ..Default::default()
-    };
-    let plugin = ScriptedPlugin::new("10", "hello")
-        .reply(move |_| Reply::Adjust(Box::new(adjustment.clone())));
-    let _plugin = plugin.connect(&dir.join("nri.sock")).await.unwrap();
-
-    let mut printed = String::new();
-    tool.stdout
-        .take()
-        .unwrap()
-        .read_to_string(&mut printed)
-        .await
-        .unwrap();
-    (tool.wait().await.unwrap().code().unwrap(), printed)
+    replayed(dir, hello, &[&["pod.yaml"], args].concat()).await
 }
 
 #[tokio::test]
