@@ -3,6 +3,7 @@
 //! The wrong plugins are this binary itself, started with `--wrong` and what they do.
 
 mod wrong_plugin;
+mod wrong_socket;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -14,7 +15,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use wrong_plugin::Wrong;
 
 /// What each wrong plugin fails.
-const FAILS: [(Wrong, &[Check]); 17] = [
+const FAILS: [(Wrong, &[Check]); 20] = [
     (Wrong::Nothing, &[]),
     (Wrong::Index, &[Check::Registration]),
     (Wrong::ConfigureLater, &[Check::ConfigureFirst]),
@@ -28,8 +29,11 @@ const FAILS: [(Wrong, &[Check]); 17] = [
     (Wrong::Repeats, &[Check::Idempotence]),
     (Wrong::ShortBuffer, &[Check::LongRequests]),
     (Wrong::LongFrame, &[Check::LongAnswers]),
+    (Wrong::WholeHeaders, &[Check::SplitFrames]),
     (Wrong::AnswersAnything, &[Check::UnknownMethods]),
+    (Wrong::KnownConnections, &[Check::UnknownFrames]),
     (Wrong::IgnoresClose, &[Check::Close]),
+    (Wrong::IgnoresHalfClose, &[Check::HalfClose]),
     (Wrong::ForgetsName, &[Check::Restart]),
     (
         Wrong::PanicsOverGarbage,

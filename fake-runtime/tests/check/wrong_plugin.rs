@@ -15,6 +15,8 @@ use nri_proto::wire::{
 use prost::Message;
 use tokio::net::UnixStream;
 
+use super::wrong_socket::WrongSocket;
+
 const CREATE_CONTAINER: i32 = 1 << (api::Event::CreateContainer as i32 - 1);
 const ADDED: &str = "ADDED_BY_THE_PLUGIN";
 
@@ -47,10 +49,16 @@ pub(crate) enum Wrong {
     ShortBuffer,
     /// Sends an answer of 5 kB in one frame.
     LongFrame,
+    /// Expects a message's header to come in one frame.
+    WholeHeaders,
     /// Answers unknown methods as if it had them.
     AnswersAnything,
+    /// Expects no other logical connections than NRI's.
+    KnownConnections,
     /// Stays when its connection is closed.
     IgnoresClose,
+    /// Stays when the runtime will send no more.
+    IgnoresHalfClose,
     /// Forgets its name when it connects again.
     ForgetsName,
     /// Panics over bytes that mean nothing.
@@ -86,7 +94,8 @@ async fn connection(wrong: Wrong, name: &str, stream: UnixStream) -> Closed {
         Wrong::LongFrame => Split::every(MAX_FRAME),
         _ => Split::CONTAINERD,
     };
-    let (caller, incoming, driver) = wire::open_with(stream, Side::Plugin, split);
+    let socket = WrongSocket::new(stream, wrong);
+    let (caller, incoming, driver) = wire::open_with(socket, Side::Plugin, split);
     let register = RegisterPluginRequest {
         plugin_name: name.to_owned(),
         plugin_idx: if wrong == Wrong::Index { "100" } else { "10" }.to_owned(),
