@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use nri_proto::api::{
     ConfigureResponse, ContainerAdjustment, CreateContainerRequest, CreateContainerResponse,
-    RegisterPluginRequest, SynchronizeRequest, SynchronizeResponse, plugin, runtime,
+    RegisterPluginRequest, SynchronizeRequest, SynchronizeResponse,
+    ValidateContainerAdjustmentRequest, ValidateContainerAdjustmentResponse, plugin, runtime,
 };
 use nri_proto::wire::{self, CallError, Code, Incoming, Request, Side, Status};
 use prost::Message as _;
@@ -18,6 +19,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 const CREATE_CONTAINER: i32 = 1 << 3;
+const VALIDATE_CONTAINER_ADJUSTMENT: i32 = 1 << 13;
 
 /// What a scripted plugin does when it is asked about a container.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +32,7 @@ pub enum Reply {
     Leave,
 }
 
+type Judge = Box<dyn FnMut(ValidateContainerAdjustmentRequest) -> Result<(), String> + Send>;
 type Observer = Box<dyn FnMut(&str, &[u8]) + Send>;
 
 /// A plugin before it connects.
@@ -39,6 +42,7 @@ pub struct ScriptedPlugin {
     events: i32,
     delay: Duration,
     reply: Box<dyn FnMut(CreateContainerRequest) -> Reply + Send>,
+    judge: Option<Judge>,
     observe: Observer,
 }
 
@@ -69,6 +73,7 @@ impl ScriptedPlugin {
             events: CREATE_CONTAINER,
             delay: Duration::ZERO,
             reply: Box::new(|_| Reply::Adjust(Box::default())),
+            judge: None,
             observe: Box::new(|_, _| {}),
         }
     }
@@ -93,6 +98,19 @@ impl ScriptedPlugin {
     ) -> Self {
         Self {
             reply: Box::new(reply),
+            ..self
+        }
+    }
+
+    /// Subscribes to judging what came of each container too. An error is why it is rejected.
+    #[must_use]
+    pub fn judge(
+        self,
+        judge: impl FnMut(ValidateContainerAdjustmentRequest) -> Result<(), String> + Send + 'static,
+    ) -> Self {
+        Self {
+            events: self.events | VALIDATE_CONTAINER_ADJUSTMENT,
+            judge: Some(Box::new(judge)),
             ..self
         }
     }
@@ -194,6 +212,19 @@ impl ScriptedPlugin {
                         Ok(Reply::Leave) => return true,
                     }
                 }
+                plugin::VALIDATE_CONTAINER_ADJUSTMENT => match &mut self.judge {
+                    Some(judge) => {
+                        let verdict = decode(&request).map(judge);
+                        request.reply(verdict.map(|verdict| {
+                            ValidateContainerAdjustmentResponse {
+                                reject: verdict.is_err(),
+                                reason: verdict.err().unwrap_or_default(),
+                            }
+                            .encode_to_vec()
+                        }));
+                    }
+                    None => request.reply_unimplemented(),
+                },
                 _ => request.reply_unimplemented(),
             }
         }

@@ -90,6 +90,33 @@ async fn an_error_refuses_the_container_and_the_plugin_stays() {
 }
 
 #[tokio::test]
+async fn what_a_validator_rejects_is_refused_in_its_words() {
+    let newer = Profile::find("2.3").unwrap();
+    let runtime = FakeRuntime::builder().profile(newer).start().await.unwrap();
+    let validator = ScriptedPlugin::new("90", "judge").judge(|request| {
+        let added = request.adjust.unwrap_or_default().env;
+        match added.is_empty() {
+            true => Ok(()),
+            false => Err(format!("{} is not welcome", added[0].key)),
+        }
+    });
+    let _validator = validator.connect(runtime.socket_path()).await.unwrap();
+    runtime.registrations(1).await.unwrap();
+    runtime.create_container(pod(), container()).await.unwrap();
+
+    let plugin =
+        ScriptedPlugin::new("10", "test").reply(|_| Reply::Adjust(Box::new(env("A", "1"))));
+    let _plugin = plugin.connect(runtime.socket_path()).await.unwrap();
+    runtime.registrations(2).await.unwrap();
+    let refused = runtime
+        .create_container(pod(), container())
+        .await
+        .unwrap_err();
+    let text = refused.to_string();
+    assert!(text.contains("A is not welcome"), "{text}");
+}
+
+#[tokio::test]
 async fn a_late_answer_closes_the_connection_and_the_container_is_created_without_it() {
     let runtime = FakeRuntime::builder()
         .request_timeout(Duration::from_millis(50))
