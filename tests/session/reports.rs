@@ -2,10 +2,13 @@
 //! each test is named after the report, and says what must not happen again. `tests/reports.md` lists all reports.
 
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use fake_runtime::create::Answer;
+use fake_runtime::profile::Profile;
 use fake_runtime::runtime::FakeRuntime;
+use fake_runtime::scripted::ScriptedPlugin;
 use nri_plugin::host::Host;
 use nri_proto::api::{self, plugin};
 use prost::Message;
@@ -141,7 +144,7 @@ fn held_back(stream: UnixStream) -> (Connection, watch::Sender<bool>) {
             to_runtime.write_all(&bytes[..length]).await.unwrap();
         }
     });
-    (Connection::new(runtimes), let_through)
+    (Connection::over(runtimes), let_through)
 }
 
 // containerd/ttrpc#174: who wrote to a peer that read no more was not read from any more either.
@@ -177,5 +180,66 @@ async fn ttrpc_174_requests_are_taken_also_while_nobody_reads_the_answers() {
     for answer in answers {
         let answer = api::CreateContainerResponse::decode(answer.unwrap()).unwrap();
         assert_eq!(answer.adjust.unwrap().mounts.len(), 2);
+    }
+}
+
+// containerd/nri#316, kubernetes-sigs/dranet#310, confidential-dot-ai/c8s#683: a runtime that requires a plugin does
+// not notice that this one was too late.
+#[tokio::test]
+async fn containerd_nri_316_a_container_that_a_requirement_let_through_is_told_of_by_the_plugin() {
+    let runtime = FakeRuntime::builder()
+        .profile(Profile::find("2.3").unwrap())
+        .request_timeout(Duration::from_millis(500))
+        .start()
+        .await
+        .unwrap();
+    let required = |request: api::ValidateContainerAdjustmentRequest| {
+        let mut names = request.plugins.iter().map(|plugin| plugin.name.as_str());
+        let is_there = names.any(|name| name == "mokka-nri-plugin");
+        is_there.then_some(()).ok_or("it is missing".to_owned())
+    };
+    let validator = ScriptedPlugin::new("90", "requires-it").judge(required);
+    let _validator = validator.connect(runtime.socket_path()).await.unwrap();
+    let mut plugin = Plugin::start(runtime.socket_path(), &[]).await;
+    runtime.registrations(2).await.unwrap();
+
+    plugin.signal(Signal::STOP);
+    let create = || runtime.create_container(annotated_pod(), container("c"));
+    let let_through = create().await.unwrap();
+    assert!(matches!(let_through.asked[0].answer, Answer::Lost(_)));
+    create().await.expect_err("only the next one is refused");
+
+    plugin.signal(Signal::CONT);
+    let line = plugin
+        .logged("not registered; containers are created without the plugin")
+        .await;
+    assert_eq!(line["level"], "warn");
+    let losses = plugin.metric("nri_plugin_connection_losses_total").await;
+    assert_eq!(losses.as_deref(), Some("1"));
+}
+
+// NVIDIA/k8s-test-infra#435: that a pod came up was taken for proof of its GPUs.
+#[tokio::test]
+async fn k8s_test_infra_435_a_container_with_gpus_is_told_from_one_that_only_came_up() {
+    let runtime = FakeRuntime::start().await.unwrap();
+    let plugin = Plugin::start(runtime.socket_path(), &[]).await;
+    runtime.plugin_registered().await.unwrap();
+    let plain = runtime.create_container(api::PodSandbox::default(), container("plain"));
+    let plain = plain.await.unwrap();
+    assert_eq!(plain.after, plain.before);
+    let injected = runtime.create_container(annotated_pod(), container("injected"));
+    let injected = injected.await.unwrap();
+    let added = injected.after.mounts.iter().rev().take(2);
+    let added: Vec<_> = added.map(|mount| mount.destination().as_path()).collect();
+    let overlay = Path::new("/opt/nvml-mock");
+    assert_eq!(added, [&overlay.join("driver/config"), overlay]);
+
+    for (decision, reason) in [
+        ("unmodified", "no GPU allocation and no opt-in annotation"),
+        ("adjusted", "devices annotation"),
+    ] {
+        let labels = format!("{{decision=\"{decision}\",reason=\"{reason}\"}}");
+        let name = format!("nri_plugin_containers_total{labels}");
+        assert_eq!(plugin.metric(&name).await.as_deref(), Some("1"), "{name}");
     }
 }
