@@ -114,7 +114,7 @@ fn directories_of_the_node_are_mounted_at_their_own_paths() {
 }
 
 #[test]
-fn a_directory_that_the_node_lacks_is_made() {
+fn nri_plugins_163_a_directory_that_the_node_lacks_is_made() {
     for pod in pods() {
         for volume in pod["volumes"].as_array().unwrap() {
             assert_eq!(volume["hostPath"]["type"], "DirectoryOrCreate", "{volume}");
@@ -181,13 +181,51 @@ fn its_memory_is_limited_and_its_processor_time_is_not() {
     }
 }
 
+// containerd/containerd#14083: plugins that came and went while a container took long to stop froze the node.
 #[test]
-fn an_update_starts_the_new_plugin_before_it_ends_the_old_one() {
+fn containerd_14083_an_update_starts_the_new_plugin_before_it_ends_the_old_one() {
     let [base, _] = MANIFESTS.map(yaml);
     assert_eq!(
         base["spec"]["updateStrategy"]["rollingUpdate"],
         json!({ "maxSurge": 1, "maxUnavailable": 0 })
     );
+}
+
+#[test]
+fn containerd_14083_the_plugin_itself_does_not_take_long_to_stop() {
+    let [pod, _] = pods();
+    assert_eq!(pod["terminationGracePeriodSeconds"], 5);
+}
+
+// NVIDIA/gpu-operator#2514: a directory that was mounted and not needed kept the pod off immutable hosts.
+#[test]
+fn gpu_operator_2514_nothing_is_mounted_but_what_the_plugin_looks_at() {
+    for pod in pods() {
+        let config = config(&pod);
+        let lock_path = config.staging_gate.map(|gate| gate.lock_path.to_string());
+        let looked_at = [
+            Some(config.socket_path),
+            Some(config.overlay_host_path.to_string()),
+            Some(config.cdi_spec_host_path.to_string()),
+            lock_path,
+        ];
+        let mounts = container(&pod)["volumeMounts"].as_array().unwrap();
+        for mount in mounts {
+            let directory = mount["mountPath"].as_str().unwrap();
+            let mut paths = looked_at.iter().flatten();
+            assert!(
+                paths.any(|path| Path::new(path).starts_with(directory)),
+                "{directory}"
+            );
+        }
+        for volume in pod["volumes"].as_array().unwrap() {
+            let mut mounts = mounts.iter();
+            assert!(
+                mounts.any(|mount| mount["name"] == volume["name"]),
+                "{volume}"
+            );
+        }
+    }
 }
 
 #[test]
