@@ -8,7 +8,9 @@ use rstest::rstest;
 /// The directory of the socket is mounted, so that the socket of the next containerd is seen too.
 #[rstest]
 #[tokio::test]
-async fn the_image_injects_and_outlives_containerd(#[values(V1_7, V2)] containerd: Containerd) {
+async fn containerd_nri_129_the_image_injects_and_outlives_containerd(
+    #[values(V1_7, V2)] containerd: Containerd,
+) {
     let node = Node::start(containerd).await;
     let _plugin = PluginContainer::start(&node).await;
     let pod = PodSpec::new("annotated").annotation(DEVICES, "true");

@@ -27,7 +27,9 @@ async fn passed(container: &Container) -> Vec<&'static str> {
 
 #[rstest]
 #[tokio::test]
-async fn each_check_passes_in_its_own_pod_alone(#[values(V1_7, V2)] containerd: Containerd) {
+async fn k8s_test_infra_435_each_check_passes_in_its_own_pod_alone(
+    #[values(V1_7, V2)] containerd: Containerd,
+) {
     let node = Node::start(containerd).await;
     let _plugin = Plugin::start(&node, &[]).await;
     let gpus = Gpus::staged(&node.overlay()).unwrap();

@@ -27,7 +27,7 @@ async fn injected_and_bypassed(node: &Node) -> (usize, usize) {
 
 #[rstest]
 #[tokio::test]
-async fn a_restart_of_containerd_under_load_bypasses_only_what_the_metrics_tell(
+async fn containerd_nri_129_a_restart_of_containerd_under_load_bypasses_only_what_the_metrics_tell(
     #[values(V1_7, V2)] containerd: Containerd,
     #[values("TERM", "KILL")] signal: &str,
 ) {
@@ -61,7 +61,9 @@ async fn a_restart_of_containerd_under_load_bypasses_only_what_the_metrics_tell(
 
 #[rstest]
 #[tokio::test]
-async fn a_restarted_plugin_tells_whom_it_missed(#[values(V1_7, V2)] containerd: Containerd) {
+async fn containerd_nri_85_a_restarted_plugin_tells_whom_it_missed(
+    #[values(V1_7, V2)] containerd: Containerd,
+) {
     let node = Node::start(containerd).await;
     let plugin = Plugin::start(&node, &[]).await;
     let pod = annotated_pod(&node).await;
@@ -81,7 +83,7 @@ async fn a_restarted_plugin_tells_whom_it_missed(#[values(V1_7, V2)] containerd:
 
 #[rstest]
 #[tokio::test]
-async fn without_containerd_the_plugin_says_so_and_ends(
+async fn containerd_nri_62_without_containerd_the_plugin_says_so_and_ends(
     #[values(V1_7, V2)] containerd: Containerd,
 ) {
     let node = Node::start(containerd).await;

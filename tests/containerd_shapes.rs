@@ -77,7 +77,9 @@ async fn an_images_empty_search_paths_count_as_unset(#[values(V1_7, V2)] contain
 /// override it: the container sees the pod's value, and the plugin says so.
 #[rstest]
 #[tokio::test]
-async fn a_key_that_stands_twice_keeps_the_pods_value(#[values(V1_7, V2)] containerd: Containerd) {
+async fn containerd_13432_a_key_that_stands_twice_keeps_the_pods_value(
+    #[values(V1_7, V2)] containerd: Containerd,
+) {
     let (_node, plugin, pod) = annotated(containerd).await;
     let spec = ContainerSpec::new("main")
         .image("paths")

@@ -30,7 +30,7 @@ async fn is_injected(container: &Container) -> bool {
 /// As on a node that has no processor time left for it.
 #[rstest]
 #[tokio::test]
-async fn a_stopped_plugin_is_done_without_and_comes_back(
+async fn containerd_nri_114_a_stopped_plugin_is_done_without_and_comes_back(
     #[values(V1_7, V2)] containerd: Containerd,
 ) {
     let (node, plugin, pod) = annotated(containerd).await;

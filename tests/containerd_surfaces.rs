@@ -50,7 +50,9 @@ async fn the_configuration_is_writable_and_the_driver_is_not(
 
 #[rstest]
 #[tokio::test]
-async fn cdi_mode_brings_every_gpu_once(#[values(V1_7, V2)] containerd: Containerd) {
+async fn containerd_12650_cdi_mode_brings_every_gpu_once(
+    #[values(V1_7, V2)] containerd: Containerd,
+) {
     let node = Node::start(containerd).await;
     let _plugin = Plugin::start(&node, &["--device-injection-mode=cdi"]).await;
     let pod = PodSpec::new("annotated").annotation(DEVICES, "true");
@@ -77,7 +79,9 @@ async fn cdi_mode_brings_every_gpu_once(#[values(V1_7, V2)] containerd: Containe
 
 #[rstest]
 #[tokio::test]
-async fn cdi_mode_without_a_spec_brings_the_nodes(#[values(V1_7, V2)] containerd: Containerd) {
+async fn moby_47633_cdi_mode_without_a_spec_brings_the_nodes(
+    #[values(V1_7, V2)] containerd: Containerd,
+) {
     let overlay = Overlay {
         cdi: false,
         ..Overlay::default()

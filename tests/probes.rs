@@ -80,7 +80,7 @@ fn gate(lock: &Path) -> Gate {
 }
 
 #[test]
-fn readyz_follows_the_registration() {
+fn k8s_test_infra_434_readyz_follows_the_registration() {
     let served = serve(None);
     assert_eq!(served.get("/readyz"), (503, UNREGISTERED.into()));
     served.health.registered(2000);
@@ -95,7 +95,7 @@ fn healthz_does_not_care_for_the_registration() {
 }
 
 #[test]
-fn a_wedged_request_fails_both_probes_until_it_ends() {
+fn k8s_test_infra_434_a_wedged_request_fails_both_probes_until_it_ends() {
     let served = serve(None);
     served.health.registered(1);
     let ticket = served.health.begin();

@@ -242,7 +242,7 @@ async fn a_panic_while_the_disk_is_read_leaves_the_container_as_it_is() {
 
 // containerd/nri#114: one answer that takes longer than the runtime waits gets the plugin closed for good.
 #[tokio::test]
-async fn nri_114_a_hung_file_system_is_answered_for_before_the_runtime_gives_up() {
+async fn containerd_nri_114_a_hung_file_system_is_answered_for_before_the_runtime_gives_up() {
     let (release, host) = hung();
     let fixture = fixture(host, None);
     let patience = Duration::from_millis(100);

@@ -56,7 +56,7 @@ async fn adjusted(runtime: &FakeRuntime) -> bool {
 
 // containerd/nri#114: a single answer over the request timeout gets the plugin closed for good.
 #[tokio::test]
-async fn nri_114_a_hung_mount_costs_the_container_its_adjustment_and_shows_in_healthz() {
+async fn containerd_nri_114_a_hung_mount_costs_the_container_its_adjustment_and_shows_in_healthz() {
     let timeout = Duration::from_secs(1);
     let runtime = FakeRuntime::builder()
         .request_timeout(timeout)

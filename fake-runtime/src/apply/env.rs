@@ -81,7 +81,8 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_that_stands_twice_keeps_the_second_value_whatever_a_plugin_sets() {
+    fn containerd_13432_a_variable_that_stands_twice_keeps_the_second_value_whatever_a_plugin_sets()
+    {
         assert_eq!(
             applied(&["A=image", "B=1", "A=pod"], &[("A", "plugin")]),
             ["A=pod", "B=1"]

@@ -53,7 +53,7 @@ fn after(adjustment: &Value, at: &str) -> Vec<Value> {
 }
 
 #[test]
-fn containerd_1_7_ignores_cdi_devices_in_silence() {
+fn containerd_12650_containerd_1_7_ignores_cdi_devices_in_silence() {
     let adjustment = json!({"CDI_devices": [{"name": "nobody.example/has=this"}]});
     let unresolvable = "failed to create containerd container: failed to NRI-adjust container Spec: CDI device \
                         injection failed: unresolvable CDI devices nobody.example/has=this";

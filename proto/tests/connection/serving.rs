@@ -61,7 +61,7 @@ async fn a_slow_handler_holds_up_no_other_request() {
 }
 
 #[tokio::test]
-async fn requests_nobody_looks_at_hold_up_no_answer_to_a_call() {
+async fn ttrpc_174_requests_nobody_looks_at_hold_up_no_answer_to_a_call() {
     let mut it = connect(Side::Plugin);
     it.peer.ask(1, "Configure", b"").await;
     let call = tokio::spawn(async move { it.caller.call("s", "Register", vec![]).await });

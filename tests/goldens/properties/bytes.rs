@@ -12,7 +12,7 @@ proptest! {
     #![proptest_config(cases(1000))]
 
     #[test]
-    fn a_damaged_request_is_an_error_or_a_request(
+    fn cri_o_6642_a_damaged_request_is_an_error_or_a_request(
         world in world(),
         pod in pod(),
         container in container(),

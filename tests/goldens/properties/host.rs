@@ -15,7 +15,7 @@ proptest! {
 
     /// Making a device node takes root, as running the plugin does.
     #[test]
-    fn a_node_has_the_numbers_that_it_was_made_with(
+    fn k8s_test_infra_439_a_node_has_the_numbers_that_it_was_made_with(
         // What Linux has room for.
         major in 0..1_u32 << 12,
         minor in 0..1_u32 << 20,

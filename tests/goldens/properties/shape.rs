@@ -17,7 +17,7 @@ proptest! {
     #![proptest_config(cases(1500))]
 
     #[test]
-    fn an_adjustment_has_no_duplicates_and_no_idle_keys(
+    fn container_engine_accelerators_348_an_adjustment_has_no_duplicates_and_no_idle_keys(
         command_line in valid_command_line(),
         world in world(),
         pod in pod(),
