@@ -52,6 +52,15 @@ fn mount(pod: &Value, path: impl AsRef<Path>) -> &Value {
     mount.unwrap_or_else(|| panic!("nothing is mounted at {}", path.display()))
 }
 
+/// Name and source of each volume that is a directory of the node.
+fn node_directories(pod: &Value) -> Vec<(&Value, &Value)> {
+    let volumes = pod["volumes"].as_array().unwrap().iter();
+    let volumes = volumes.map(|volume| (&volume["name"], &volume["hostPath"]));
+    let directories: Vec<_> = volumes.filter(|(_, path)| !path.is_null()).collect();
+    assert!(directories.len() > 1, "the pod has directories of the node");
+    directories
+}
+
 #[test]
 fn it_runs_as_root_without_any_other_right() {
     for pod in pods() {
@@ -72,10 +81,17 @@ fn it_runs_as_root_without_any_other_right() {
     }
 }
 
+/// A pod of its own asks for none. In the node agent's pod, which may have one, a volume of the container at the
+/// token's place keeps Kubernetes from mounting it there.
 #[test]
 fn it_has_no_service_account_token() {
-    let [pod, _] = pods();
+    let [pod, agents] = pods();
     assert_eq!(pod["automountServiceAccountToken"], false);
+    let token = mount(&agents, "/var/run/secrets/kubernetes.io/serviceaccount");
+    let volumes = agents["volumes"].as_array().unwrap();
+    let mut volumes = volumes.iter();
+    let volume = volumes.find(|volume| volume["name"] == token["name"]);
+    assert_eq!(volume.unwrap()["emptyDir"], json!({}));
 }
 
 #[test]
@@ -107,8 +123,11 @@ fn what_is_staged_is_mounted_where_the_plugin_looks_and_read_only() {
 #[test]
 fn directories_of_the_node_are_mounted_at_their_own_paths() {
     for pod in pods() {
-        for volume in pod["volumes"].as_array().unwrap() {
-            mount(&pod, volume["hostPath"]["path"].as_str().unwrap());
+        for (volume, directory) in node_directories(&pod) {
+            let path = directory["path"].as_str().unwrap();
+            let mount = mount(&pod, path);
+            assert_eq!(mount["mountPath"], path);
+            assert_eq!(mount["name"], *volume);
         }
     }
 }
@@ -116,8 +135,8 @@ fn directories_of_the_node_are_mounted_at_their_own_paths() {
 #[test]
 fn nri_plugins_163_a_directory_that_the_node_lacks_is_made() {
     for pod in pods() {
-        for volume in pod["volumes"].as_array().unwrap() {
-            assert_eq!(volume["hostPath"]["type"], "DirectoryOrCreate", "{volume}");
+        for (volume, directory) in node_directories(&pod) {
+            assert_eq!(directory["type"], "DirectoryOrCreate", "{volume}");
         }
     }
 }
