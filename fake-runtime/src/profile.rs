@@ -157,7 +157,7 @@ pub struct CdiInjection {
     /// Whether a variable that the container has is replaced; otherwise it stands there twice, and the
     /// last one wins inside.
     pub replaces_env: bool,
-    /// Whether mounts of one depth are sorted by their paths; otherwise they keep their order.
+    /// Whether mounts of one depth are sorted by their paths where CDI brings one; otherwise they keep their order.
     pub sorts_mounts_by_path: bool,
 }
 

@@ -175,6 +175,31 @@ fn manifests_make_what_was_recorded_for_the_same_pods() {
 }
 
 #[test]
+fn a_cdi_device_without_mounts_leaves_those_that_there_are_in_their_order() {
+    let manifest = "{kind: Pod, metadata: {name: p}, spec: {containers: [{name: c}]}}";
+    let pods = manifest::parse(manifest).unwrap();
+    for version in VERSIONS {
+        let mounts = |cdi: &[&str]| {
+            let simulation = Simulation {
+                profile: Profile::find(version).unwrap(),
+                allocation: Allocation {
+                    cdi: cdi.iter().map(|&name| name.to_owned()).collect(),
+                    ..Default::default()
+                },
+                ..Default::default()
+            };
+            let request = pod::requests(&pods[0], &simulation).unwrap().remove(0);
+            request.container.unwrap().mounts
+        };
+        assert_eq!(
+            mounts(&["k8s.gpu.nvidia.com/claim=c0"]),
+            mounts(&[]),
+            "{version}"
+        );
+    }
+}
+
+#[test]
 fn cdi_names_are_told_from_containerd_2_3_on_and_their_nodes_always() {
     let manifest = "{kind: Pod, metadata: {name: p}, spec: {containers: [{name: c}]}}";
     let pods = manifest::parse(manifest).unwrap();

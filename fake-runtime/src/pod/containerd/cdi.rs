@@ -19,6 +19,8 @@ pub(super) fn inject(
     mut container: Container,
     names: Vec<String>,
 ) -> Result<Container, CreateError> {
+    let edits = host.cdi.resolve(&names);
+    let edits = edits.map_err(CreateError::UnresolvableCdi)?;
     let adjustment = Combined {
         cdi_devices: names,
         ..Default::default()
@@ -26,7 +28,7 @@ pub(super) fn inject(
     let spec = apply::apply(profile, Spec::of(&container, profile), &adjustment, host)?;
     container.env = spec.process.env;
     container.mounts = spec.mounts.iter().map(mount).collect();
-    if profile.cdi.sorts_mounts_by_path {
+    if profile.cdi.sorts_mounts_by_path && !edits.mounts.is_empty() {
         let depth = |path: &str| path.matches('/').count();
         container
             .mounts
