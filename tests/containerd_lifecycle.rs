@@ -32,7 +32,7 @@ async fn containerd_nri_129_a_restart_of_containerd_under_load_bypasses_only_wha
     #[values("TERM", "KILL")] signal: &str,
 ) {
     let node = Node::start(containerd).await;
-    let plugin = Plugin::start(&node, &[]).await;
+    let plugin = Plugin::start_alone(&node, &[]).await;
     let pod = annotated_pod(&node).await;
     let load = Load::start(&pod);
     load.created(5).await;

@@ -15,7 +15,7 @@ use tokio::process::Command;
 #[tokio::test]
 async fn a_recording_replays_to_what_happened(#[values(V1_7, V2)] containerd: Containerd) {
     let node = Node::start(containerd).await;
-    let plugin = Plugin::start(&node, &[]).await;
+    let plugin = Plugin::start_alone(&node, &[]).await;
     let pods = [
         PodSpec::new("plain"),
         PodSpec::new("annotated").annotation(DEVICES, "true"),

@@ -17,7 +17,7 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 
 async fn annotated(containerd: Containerd) -> (Node, Plugin, Pod) {
     let node = Node::start(containerd).await;
-    let plugin = Plugin::start(&node, &[]).await;
+    let plugin = Plugin::start_alone(&node, &[]).await;
     let pod = PodSpec::new("annotated").annotation(DEVICES, "true");
     let pod = node.run_pod(pod).await;
     (node, plugin, pod)

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use serde_json::Value;
 use tonic::transport::{Channel, Endpoint};
 
 /// The messages and clients of `cri.proto`.
@@ -45,5 +46,24 @@ impl Cri {
             runtime: RuntimeServiceClient::new(channel.clone()),
             images: ImageServiceClient::new(channel),
         }
+    }
+
+    /// What a container's image sets in its environment.
+    ///
+    /// # Panics
+    ///
+    /// When containerd does not have the image.
+    pub(crate) async fn image_env(&self, container: &v1::ContainerConfig) -> Vec<String> {
+        let request = v1::ImageStatusRequest {
+            image: container.image.clone(),
+            verbose: true,
+        };
+        let status = self.images.clone().image_status(request).await;
+        let status = status.expect("an image has a status").into_inner();
+        let info = status.info.get("info").map_or("", String::as_str);
+        let info: Value = serde_json::from_str(info).expect("containerd's info is JSON");
+        let env = info["imageSpec"]["config"]["Env"].as_array();
+        let env = env.into_iter().flatten().filter_map(Value::as_str);
+        env.map(str::to_owned).collect()
     }
 }

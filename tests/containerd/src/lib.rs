@@ -20,10 +20,12 @@ mod inside;
 mod load;
 mod log;
 mod node;
+mod parity;
 mod plugin;
 mod pod;
 mod probe;
 mod recorder;
+mod sandbox;
 mod spec;
 pub mod surfaces;
 

@@ -1,6 +1,7 @@
 //! One node: containerd in a container, with its sockets and its mock driver on the host.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use fake_runtime::staging::{Devices, Entry, Kind, Overlay, make_tree};
@@ -8,10 +9,12 @@ use tempfile::TempDir;
 use testcontainers::core::{ExecCommand, Mount, WaitFor};
 use testcontainers::runners::AsyncRunner;
 use testcontainers::{ContainerAsync, GenericImage, ImageExt};
+use tokio::sync::OnceCell;
 
 use crate::cri::{Cri, v1};
 use crate::engine;
 use crate::log::Log;
+use crate::parity::Parity;
 use crate::pod::{Container, Pod};
 use crate::spec::PodSpec;
 
@@ -19,7 +22,7 @@ use crate::spec::PodSpec;
 const IMAGE: &str = "nri-plugin/containerd";
 
 /// What containerd runs a pod's first process from.
-const PAUSE_IMAGE: &str = "localhost/pause:e2e";
+pub(crate) const PAUSE_IMAGE: &str = "localhost/pause:e2e";
 
 /// The containerd versions that there are images of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +50,8 @@ pub struct Node {
     container: ContainerAsync<GenericImage>,
     cri: Cri,
     log: Log,
+    /// From the first plugin on that is started beside the node.
+    parity: Arc<OnceCell<Parity>>,
     /// Mounted at `/node` in the container. Last, because the container must be gone before it.
     directory: TempDir,
 }
@@ -118,6 +123,7 @@ impl Node {
             log: Log::follow([Box::new(container.stderr(true))]),
             container,
             cri,
+            parity: Arc::default(),
             directory,
         };
         node.await_image(PAUSE_IMAGE).await;
@@ -169,25 +175,24 @@ impl Node {
         &self.log
     }
 
+    /// What the node calls itself.
+    pub(crate) fn hostname(&self) -> &str {
+        // Docker's own choice.
+        &self.container.id()[..12]
+    }
+
+    /// Has everything that is created from now on created by the fake runtime too.
+    pub(crate) async fn parity(&self) -> &Parity {
+        self.parity.get_or_init(|| Parity::beside(self)).await
+    }
+
     /// Runs an empty pod.
     ///
     /// # Panics
     ///
     /// When containerd refuses it.
     pub async fn run_pod(&self, spec: PodSpec) -> Pod {
-        Pod::run(self.cri.clone(), spec).await
-    }
-
-    /// What containerd calls its version.
-    ///
-    /// # Panics
-    ///
-    /// When it does not say.
-    pub async fn containerd_version(&self) -> String {
-        // `containerd github.com/containerd/containerd VERSION REVISION`
-        let version = self.sh("containerd --version").await;
-        let version = version.split_whitespace().nth(2);
-        version.expect("containerd tells its version").to_owned()
+        Pod::run(self.cri.clone(), self.parity.clone(), spec).await
     }
 
     /// Every container that there is, but for the pods' own.
@@ -255,6 +260,7 @@ impl Node {
             image: Some(v1::ImageSpec {
                 image: image.to_owned(),
             }),
+            verbose: false,
         };
         let mut images = self.cri.images.clone();
         for _ in 0..500 {

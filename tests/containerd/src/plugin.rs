@@ -22,16 +22,32 @@ const PROBES_LINE: &str = "serving the probes";
 pub struct Plugin {
     child: Child,
     log: Log,
+    /// The same beside the fake runtime.
+    at_fake: Option<Box<Plugin>>,
 }
 
 impl Plugin {
     /// Starts the plugin, with `flags` after those that name the node's socket and overlay, and waits
-    /// until containerd asks it about new containers.
+    /// until containerd asks it about new containers. Each of them is created by the fake runtime too,
+    /// with the same plugin, and fails the test where that does not do the same.
     ///
     /// # Panics
     ///
     /// When it is not registered in time.
     pub async fn start(node: &Node, flags: &[&str]) -> Self {
+        let parity = node.parity().await;
+        let at_fake = parity.plugin(node, flags).await;
+        let mut plugin = Self::start_alone(node, flags).await;
+        plugin.at_fake = Some(Box::new(at_fake));
+        plugin
+    }
+
+    /// The same with nothing else beside containerd: for tests in which it, or the plugin, is away.
+    ///
+    /// # Panics
+    ///
+    /// When it is not registered in time.
+    pub async fn start_alone(node: &Node, flags: &[&str]) -> Self {
         let containerd = node.log().from_now();
         let plugin = Self::launch(node, flags);
         Self::asked_by(&containerd).await;
@@ -78,7 +94,11 @@ impl Plugin {
         let stdout = child.stdout.take().expect("stdout is piped");
         let stderr = child.stderr.take().expect("stderr is piped");
         let log = Log::follow([Box::new(stdout), Box::new(stderr)]);
-        Self { child, log }
+        Self {
+            child,
+            log,
+            at_fake: None,
+        }
     }
 
     /// What it answers on the address of its probes.
@@ -144,6 +164,9 @@ impl Plugin {
     /// When the system does not.
     pub async fn kill(mut self) {
         self.child.kill().await.expect("it is killed");
+        if let Some(at_fake) = &mut self.at_fake {
+            at_fake.child.kill().await.expect("it is killed");
+        }
     }
 
     /// Waits until it ends by itself, and gives its exit status.

@@ -1,30 +1,38 @@
 //! What became of what was asked for: running pods and their containers.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
+use tokio::sync::OnceCell;
 use tonic::Status;
 
 use crate::cri::{Cri, v1};
 use crate::inside::Inside;
+use crate::parity::{Creation, Parity};
+use crate::sandbox::Sandbox;
 use crate::spec::{ContainerSpec, PodSpec};
 
 /// A running pod.
 #[derive(Clone, Debug)]
 pub struct Pod {
-    cri: Cri,
-    id: String,
-    config: v1::PodSandboxConfig,
+    sandbox: Sandbox,
+    /// The same pod, but for the plugin's leaving it alone.
+    opted_out: Arc<OnceCell<Sandbox>>,
+    parity: Arc<OnceCell<Parity>>,
 }
 
 impl Pod {
-    pub(crate) async fn run(mut cri: Cri, PodSpec(config): PodSpec) -> Self {
-        let request = v1::RunPodSandboxRequest {
-            config: Some(config.clone()),
-        };
-        let answer = cri.runtime.run_pod_sandbox(request).await;
-        let id = answer.expect("a pod runs").into_inner().pod_sandbox_id;
-        Self { cri, id, config }
+    pub(crate) async fn run(
+        cri: Cri,
+        parity: Arc<OnceCell<Parity>>,
+        PodSpec(config): PodSpec,
+    ) -> Self {
+        Self {
+            sandbox: Sandbox::run(cri, config).await,
+            opted_out: Arc::default(),
+            parity,
+        }
     }
 
     /// Creates a container. This is when plugins are asked about it.
@@ -32,16 +40,33 @@ impl Pod {
     /// # Errors
     ///
     /// containerd's, when it or a plugin refuses the container.
+    ///
+    /// # Panics
+    ///
+    /// When the fake runtime does something else.
     pub async fn create(&self, ContainerSpec(config): ContainerSpec) -> Result<Container, Status> {
-        let request = v1::CreateContainerRequest {
-            pod_sandbox_id: self.id.clone(),
-            config: Some(config),
-            sandbox_config: Some(self.config.clone()),
+        let Some(parity) = self.parity.get() else {
+            return self.sandbox.create(config).await;
         };
-        let mut cri = self.cri.clone();
-        let answer = cri.runtime.create_container(request).await?;
-        let id = answer.into_inner().container_id;
-        Ok(Container::known(cri, id))
+        let sandbox = &self.sandbox;
+        let opted_out = self.opted_out.get_or_init(|| sandbox.run_opted_out()).await;
+        let untouched = opted_out.create(config.clone()).await;
+        let untouched = untouched.expect("a container that the plugin leaves alone is created");
+        let untouched_spec = opted_out.oci_spec(&untouched).await;
+        untouched.remove().await;
+        let created = sandbox.create(config.clone()).await;
+        let creation = Creation {
+            pod: &sandbox.config,
+            container: &config,
+            image_env: sandbox.cri.image_env(&config).await,
+            untouched: untouched_spec,
+            created: match &created {
+                Ok(container) => Ok((container, sandbox.oci_spec(container).await)),
+                Err(refusal) => Err(refusal),
+            },
+        };
+        parity.check(creation).await;
+        created
     }
 
     /// Creates a container and starts it.
@@ -60,17 +85,11 @@ impl Pod {
     /// # Panics
     ///
     /// When containerd does not.
-    pub async fn remove(mut self) {
-        let request = v1::StopPodSandboxRequest {
-            pod_sandbox_id: self.id.clone(),
-        };
-        let stopped = self.cri.runtime.stop_pod_sandbox(request).await;
-        stopped.expect("a pod stops");
-        let request = v1::RemovePodSandboxRequest {
-            pod_sandbox_id: self.id,
-        };
-        let removed = self.cri.runtime.remove_pod_sandbox(request).await;
-        removed.expect("a pod is removed");
+    pub async fn remove(self) {
+        if let Some(opted_out) = self.opted_out.get() {
+            opted_out.remove().await;
+        }
+        self.sandbox.remove().await;
     }
 }
 
@@ -103,6 +122,14 @@ impl Container {
         };
         self.cri.runtime.clone().start_container(request).await?;
         Ok(())
+    }
+
+    async fn remove(&self) {
+        let request = v1::RemoveContainerRequest {
+            container_id: self.id.clone(),
+        };
+        let removed = self.cri.runtime.clone().remove_container(request).await;
+        removed.expect("a container is removed");
     }
 
     /// Waits until its program ends, and gives its exit status.

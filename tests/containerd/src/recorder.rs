@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use fake_runtime::api::CreateContainerRequest;
+use fake_runtime::api::{ConfigureRequest, CreateContainerRequest};
 use fake_runtime::scripted::{Reply, ScriptedConnection, ScriptedPlugin};
+use prost::Message as _;
 
 use crate::node::Node;
 use crate::plugin::Plugin;
@@ -12,6 +13,7 @@ use crate::plugin::Plugin;
 /// A plugin that changes nothing and keeps what it is asked.
 #[derive(Debug)]
 pub struct Recorder {
+    configured: Arc<Mutex<ConfigureRequest>>,
     requests: Arc<Mutex<Vec<CreateContainerRequest>>>,
     _connection: ScriptedConnection,
 }
@@ -25,12 +27,22 @@ impl Recorder {
     pub async fn connect(index: &str, socket: &Path) -> Self {
         let requests = Arc::new(Mutex::new(Vec::new()));
         let keep = Arc::clone(&requests);
-        let plugin = ScriptedPlugin::new(index, "recorder").reply(move |request| {
-            keep.lock().expect("no recorder panics").push(request);
-            Reply::Adjust(Box::default())
-        });
+        let configured = Arc::new(Mutex::new(ConfigureRequest::default()));
+        let told = Arc::clone(&configured);
+        let plugin = ScriptedPlugin::new(index, "recorder")
+            .reply(move |request| {
+                keep.lock().expect("no recorder panics").push(request);
+                Reply::Adjust(Box::default())
+            })
+            .observe(move |method, payload| {
+                if method == "Configure" {
+                    let request = ConfigureRequest::decode(payload).expect("it is one");
+                    *told.lock().expect("no recorder panics") = request;
+                }
+            });
         let connection = plugin.connect(socket).await;
         Self {
+            configured,
             requests,
             _connection: connection.expect("the runtime takes a plugin"),
         }
@@ -46,6 +58,12 @@ impl Recorder {
         let recorder = Self::connect(index, &node.nri_socket()).await;
         Plugin::asked_by(&since).await;
         recorder
+    }
+
+    /// What the runtime that it is connected to calls its version.
+    pub(crate) fn runtime_version(&self) -> String {
+        let configured = self.configured.lock().expect("no recorder panics");
+        configured.runtime_version.clone()
     }
 
     /// The last CreateContainer.

@@ -15,6 +15,7 @@ impl PodSpec {
                 name: name.to_owned(),
                 uid: format!("uid-{name}"),
                 namespace: "default".to_owned(),
+                attempt: 0,
             }),
             linux: Some(v1::LinuxPodSandboxConfig {
                 security_context: Some(v1::LinuxSandboxSecurityContext {
