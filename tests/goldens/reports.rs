@@ -1,6 +1,8 @@
 //! What people reported about plugins like this one, as far as it is a matter of the answer: each test is named
 //! after the report, and says what must not happen again. `tests/reports.md` lists all reports and their tests.
 
+use std::slice;
+
 use fake_runtime::create::{Answer, create};
 use fake_runtime::host::Host;
 use fake_runtime::profile;
@@ -237,7 +239,7 @@ fn k8s_test_infra_591_an_annotation_never_opens_a_real_gpu() {
         let mode = format!("--device-injection-mode={mode}");
         let answered = ask(&[&mode]);
         assert_eq!(devices(&answered), [], "{mode}");
-        assert_eq!(answered.warnings, [skipped.clone()], "{mode}");
+        assert_eq!(answered.warnings, slice::from_ref(&skipped), "{mode}");
         assert_eq!(answered.adjustment.unwrap().cdi_devices, [], "{mode}");
     }
     let forced = ask(&["--feature-gates=RealDriverGuard=false"]);
@@ -263,10 +265,11 @@ fn k8s_test_infra_585_a_pod_that_asks_for_nothing_sees_no_gpu() {
 /// container. What asks for something here is the devices annotation.
 #[test]
 fn nvidia_container_toolkit_1498_the_effective_annotations_are_these() {
+    type Annotations<'a> = &'a [(&'a str, &'a str)];
     const DEVICES: &str = "nvml-mock.nvidia.com/devices";
     const INJECT: &str = "nvml-mock.nvidia.com/inject";
     let asks = [(DEVICES, "true")];
-    let cases: [(&str, &[(&str, &str)], &[(&str, &str)], bool); 14] = [
+    let cases: [(&str, Annotations<'_>, Annotations<'_>, bool); 14] = [
         ("default", &asks, &[], true),
         ("default", &[(DEVICES, "True")], &[], true),
         ("default", &[(DEVICES, "1")], &[], false),
@@ -305,7 +308,7 @@ fn nvidia_container_toolkit_1498_the_effective_annotations_are_these() {
             false,
         ),
     ];
-    let annotations = |pairs: &[(&str, &str)]| {
+    let annotations = |pairs: Annotations<'_>| {
         let pairs = pairs.iter();
         pairs
             .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
