@@ -59,6 +59,7 @@ async fn a_runtime_takes_no_more_than_4096_bytes_of_a_message_at_first() {
     it.peer
         .send_raw(&message.frames(2, Split::every(4097)))
         .await;
+    assert!(it.incoming.next().await.is_none());
     assert_eq!(
         it.driver.await.unwrap().to_string(),
         "a message's first frame of 4097 bytes on logical connection 2 is over the limit of 4096"
