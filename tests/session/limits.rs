@@ -8,6 +8,7 @@ use nri_proto::wire::Request;
 use tokio::time::{Instant, pause, resume, sleep};
 
 use crate::in_process::InProcess;
+use crate::quiet::no_process_starts;
 use crate::raw_runtime::{Connection, RawRuntime};
 
 /// How long the runtime is waited for at each step of a registration.
@@ -39,6 +40,7 @@ fn assert_waited(begun: Instant) {
 // containerd/nri#292: the plugin gave up before a busy runtime answered, and its error hid the cause.
 #[tokio::test(start_paused = true)]
 async fn containerd_nri_292_a_runtime_that_is_busy_for_8_s_gets_its_plugin() {
+    let _quiet = no_process_starts().await;
     let runtime = RawRuntime::listen();
     let plugin = InProcess::start(runtime.socket_path(), Host::new());
     sleep(Duration::from_secs(8)).await;
@@ -50,6 +52,7 @@ async fn containerd_nri_292_a_runtime_that_is_busy_for_8_s_gets_its_plugin() {
 #[tokio::test(start_paused = true)]
 async fn containerd_nri_292_a_first_registration_that_is_never_answered_is_an_error_that_tells_how_long()
  {
+    let _quiet = no_process_starts().await;
     let runtime = RawRuntime::listen();
     let begun = Instant::now();
     let plugin = InProcess::start(runtime.socket_path(), Host::new());
@@ -65,6 +68,7 @@ async fn containerd_nri_292_a_first_registration_that_is_never_answered_is_an_er
 
 #[tokio::test(start_paused = true)]
 async fn a_runtime_that_never_configures_is_an_error_after_10_s_more() {
+    let _quiet = no_process_starts().await;
     let runtime = RawRuntime::listen();
     let plugin = InProcess::start(runtime.socket_path(), Host::new());
     let mut connection = runtime.accept().await;
@@ -83,6 +87,7 @@ async fn a_runtime_that_never_configures_is_an_error_after_10_s_more() {
 
 #[tokio::test(start_paused = true)]
 async fn a_later_registration_that_is_never_answered_is_a_lost_connection_like_any_other() {
+    let _quiet = no_process_starts().await;
     let runtime = RawRuntime::listen();
     let plugin = InProcess::start(runtime.socket_path(), Host::new());
     let mut first = runtime.accept().await;
@@ -100,6 +105,7 @@ async fn a_later_registration_that_is_never_answered_is_a_lost_connection_like_a
 
 #[tokio::test]
 async fn a_runtime_that_stays_away_for_an_hour_is_found_within_a_second_of_its_return() {
+    let _quiet = no_process_starts().await;
     let runtime = FakeRuntime::start().await.unwrap();
     let plugin = InProcess::start(runtime.socket_path(), Host::new());
     runtime.plugin_registered().await.unwrap();
@@ -117,6 +123,7 @@ async fn a_runtime_that_stays_away_for_an_hour_is_found_within_a_second_of_its_r
 // containerd/containerd#14083: plugins that flap freeze a node.
 #[tokio::test(start_paused = true)]
 async fn containerd_14083_a_runtime_that_drops_every_registration_is_not_hammered() {
+    let _quiet = no_process_starts().await;
     let runtime = RawRuntime::listen();
     let _plugin = InProcess::start(runtime.socket_path(), Host::new());
     let begun = Instant::now();
@@ -139,6 +146,7 @@ async fn containerd_14083_a_runtime_that_drops_every_registration_is_not_hammere
 
 #[tokio::test(start_paused = true)]
 async fn containerd_14083_a_runtime_that_stands_still_gets_few_registrations_and_one_at_a_time() {
+    let _quiet = no_process_starts().await;
     let runtime = RawRuntime::listen();
     let _plugin = InProcess::start(runtime.socket_path(), Host::new());
     let mut first = runtime.accept().await;

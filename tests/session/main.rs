@@ -8,6 +8,7 @@ mod life;
 mod limits;
 mod plugin;
 mod prelaunched;
+mod quiet;
 mod raw_runtime;
 mod registration;
 mod reports;

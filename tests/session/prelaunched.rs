@@ -5,14 +5,16 @@ use std::os::unix::net::UnixStream;
 use std::process::{Command, Output, Stdio};
 
 use crate::plugin::soon;
+use crate::quiet::starting_a_process;
 use crate::raw_runtime::Connection;
 
 /// The plugin with the other end of a connection as its descriptor 0, which a test can pass on without unsafe code;
 /// containerd uses 3.
-fn prelaunched(plugin_index: &str) -> (Connection, impl Future<Output = Output>) {
+async fn prelaunched(plugin_index: &str) -> (Connection, impl Future<Output = Output>) {
     let (plugins, runtimes) = UnixStream::pair().unwrap();
     runtimes.set_nonblocking(true).unwrap();
     let connection = Connection::new(tokio::net::UnixStream::from_std(runtimes).unwrap());
+    let starting = starting_a_process().await;
     let child = Command::new(env!("CARGO_BIN_EXE_nri-plugin"))
         .args(["--health-addr=", "--socket-path=/nowhere/nri.sock"])
         .env("NRI_PLUGIN_SOCKET", "0")
@@ -23,6 +25,7 @@ fn prelaunched(plugin_index: &str) -> (Connection, impl Future<Output = Output>)
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
+    drop(starting);
     let ended = tokio::task::spawn_blocking(|| child.wait_with_output());
     (connection, async {
         soon("the plugin's end", ended).await.unwrap().unwrap()
@@ -31,7 +34,7 @@ fn prelaunched(plugin_index: &str) -> (Connection, impl Future<Output = Output>)
 
 #[tokio::test]
 async fn it_registers_on_the_inherited_descriptor_as_it_is_told() {
-    let (mut connection, ended) = prelaunched("42");
+    let (mut connection, ended) = prelaunched("42").await;
     let (told, registration) = connection.registration().await;
     assert_eq!(
         (told.plugin_idx.as_str(), told.plugin_name.as_str()),
@@ -46,7 +49,7 @@ async fn it_registers_on_the_inherited_descriptor_as_it_is_told() {
 // containerd/nri#74, #108: it ended with status 0.
 #[tokio::test]
 async fn containerd_nri_74_losing_the_only_connection_ends_the_process_and_says_so() {
-    let (mut connection, ended) = prelaunched("42");
+    let (mut connection, ended) = prelaunched("42").await;
     connection.register().await;
     drop(connection);
     let output = ended.await;

@@ -10,6 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::plugin::{annotated_pod, container, get, soon};
+use crate::quiet::starting_a_process;
 
 /// A plugin whose log is read up to the line that tells the probes' address, and no further.
 struct Undrained {
@@ -18,13 +19,15 @@ struct Undrained {
     _stdout: BufReader<ChildStdout>,
 }
 
-fn start(runtime: &FakeRuntime) -> Undrained {
+async fn start(runtime: &FakeRuntime) -> Undrained {
+    let starting = starting_a_process().await;
     let mut child = Command::new(env!("CARGO_BIN_EXE_nri-plugin"))
         .arg(format!("--socket-path={}", runtime.socket_path().display()))
         .args(["--health-addr=127.0.0.1:0", "--log-level=debug"])
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
+    drop(starting);
     let mut stdout = BufReader::with_capacity(1, child.stdout.take().unwrap());
     let probes = loop {
         let mut line = String::new();
@@ -61,7 +64,7 @@ impl Drop for Undrained {
 #[tokio::test]
 async fn a_log_that_nobody_reads_costs_lines_and_no_answer() {
     let runtime = FakeRuntime::start().await.unwrap();
-    let mut plugin = start(&runtime);
+    let mut plugin = start(&runtime).await;
     runtime.plugin_registered().await.unwrap();
     let filling = async {
         while plugin.dropped_lines().await == 0 {
