@@ -14,15 +14,16 @@ use fake_runtime::vectors::{PlayError, Player, Verdict};
 use fake_runtime::{applied, jsonl};
 use tokio::task::JoinHandle;
 
-use super::{Result, usage};
-use report::Totals;
+use super::{Output, Result, usage};
+use report::Report;
 use row::Row;
 
 const EXAMPLES: &str = "\
 Examples:
   fake-runtime vectors tests/vectors/*.jsonl.gz --plugin target/release/nri-plugin
   fake-runtime vectors cases.jsonl --only flag-overlay --plugin target/debug/nri-plugin
-  fake-runtime vectors --host tests/applied/host.json tests/applied/*.jsonl.gz";
+  fake-runtime vectors --host tests/applied/host.json tests/applied/*.jsonl.gz
+  fake-runtime vectors cases.jsonl --plugin ./my-plugin --output json";
 
 /// Replay recorded rows and compare what comes of them with what came then.
 ///
@@ -31,7 +32,7 @@ Examples:
 /// without it the cases that have some are skipped, by name. A row of applied adjustments has what plugins answered,
 /// and the OCI spec before and after: it is played against the profile of its containerd, and needs no plugin.
 ///
-/// Prints what differs, and as the last line how many passed, failed and were skipped.
+/// Prints what differs, and as the last line how many passed, failed and were skipped. As JSON, every row's outcome.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -50,6 +51,9 @@ pub(super) struct Args {
     /// How many cases are played at a time [default: two for each processor]
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
+    /// text for people, json for one object a line
+    #[arg(long, value_enum, default_value_t)]
+    output: Output,
 }
 
 /// What comes of a row, some time.
@@ -72,14 +76,15 @@ impl Args {
             );
         }
         super::block_on(async {
-            let mut totals = Totals::default();
+            let mut report = Report::new(self.output);
             for (id, playing) in self.start(rows)? {
-                match playing {
-                    Playing::Applied(outcome) => totals.applied(out, &id, outcome)?,
-                    Playing::Case(playing) => totals.case(out, &id, playing.await??)?,
-                }
+                let outcome = match playing {
+                    Playing::Applied(outcome) => outcome.into(),
+                    Playing::Case(playing) => playing.await??.into(),
+                };
+                report.row(out, &id, &outcome)?;
             }
-            totals.finish(out)
+            report.finish(out)
         })
     }
 

@@ -1,76 +1,116 @@
-//! What differs, and how many did.
+//! What came of each row, and how many came out how.
 
 use std::io::{self, Write};
 
 use fake_runtime::applied::Failure;
 use fake_runtime::vectors::{Mismatch, Verdict};
+use serde::Serialize;
 
-use crate::cli;
+use crate::cli::{self, Output};
 
-/// How many rows came out how.
-#[derive(Debug, Default)]
-pub(super) struct Totals {
-    passed: usize,
-    failed: usize,
-    skipped: usize,
+/// What came of a row.
+#[derive(Debug, Serialize)]
+#[serde(tag = "outcome", content = "seen", rename_all = "lowercase")]
+pub(super) enum Outcome {
+    Passed,
+    /// With what differs.
+    Failed(String),
+    /// With why.
+    Skipped(String),
 }
 
-impl Totals {
-    pub(super) fn case(
-        &mut self,
-        out: &mut dyn Write,
-        id: &str,
-        verdict: Verdict,
-    ) -> io::Result<()> {
+impl From<Verdict> for Outcome {
+    fn from(verdict: Verdict) -> Self {
         match verdict {
-            Verdict::Passed => self.passed += 1,
-            Verdict::Skipped(why) => {
-                self.skipped += 1;
-                writeln!(out, "skipped {id}: {why}")?;
-            }
+            Verdict::Passed => Self::Passed,
+            Verdict::Skipped(why) => Self::Skipped(why),
             Verdict::Failed(Mismatch {
                 expected,
                 got,
                 diff,
             }) => {
                 let heads = format!("expected {expected}\ngot {got}\n");
-                self.failure(out, id, &(heads + diff.as_deref().unwrap_or_default()))?;
+                Self::Failed(heads + diff.as_deref().unwrap_or_default())
             }
         }
-        Ok(())
+    }
+}
+
+impl From<Result<(), Failure>> for Outcome {
+    fn from(outcome: Result<(), Failure>) -> Self {
+        match outcome {
+            Ok(()) => Self::Passed,
+            Err(failure) => Self::Failed(failure.to_string()),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    id: &'a str,
+    #[serde(flatten)]
+    outcome: &'a Outcome,
+}
+
+/// Prints rows and counts them.
+#[derive(Debug)]
+pub(super) struct Report {
+    output: Output,
+    passed: usize,
+    failed: usize,
+    skipped: usize,
+}
+
+impl Report {
+    pub(super) fn new(output: Output) -> Self {
+        Self {
+            output,
+            passed: 0,
+            failed: 0,
+            skipped: 0,
+        }
     }
 
-    pub(super) fn applied(
+    pub(super) fn row(
         &mut self,
         out: &mut dyn Write,
         id: &str,
-        outcome: Result<(), Failure>,
+        outcome: &Outcome,
     ) -> io::Result<()> {
         match outcome {
-            Ok(()) => self.passed += 1,
-            Err(failure) => self.failure(out, id, &failure.to_string())?,
+            Outcome::Passed => self.passed += 1,
+            Outcome::Failed(_) => self.failed += 1,
+            Outcome::Skipped(_) => self.skipped += 1,
         }
-        Ok(())
+        if self.output == Output::Json {
+            serde_json::to_writer(&mut *out, &Line { id, outcome })?;
+            return writeln!(out);
+        }
+        match outcome {
+            Outcome::Passed => Ok(()),
+            Outcome::Failed(seen) => {
+                writeln!(out, "failed {id}")?;
+                seen.lines().try_for_each(|line| writeln!(out, "  {line}"))
+            }
+            Outcome::Skipped(why) => writeln!(out, "skipped {id}: {why}"),
+        }
     }
 
     /// The last line, and what the command ends with.
     pub(super) fn finish(self, out: &mut dyn Write) -> cli::Result {
         let Self {
+            output,
             passed,
             failed,
             skipped,
         } = self;
-        writeln!(out, "{passed} passed, {failed} failed, {skipped} skipped")?;
+        if output == Output::Text {
+            writeln!(out, "{passed} passed, {failed} failed, {skipped} skipped")?;
+        }
         Ok(if failed == 0 {
             cli::Verdict::Same
         } else {
             cli::Verdict::Different
         })
-    }
-
-    fn failure(&mut self, out: &mut dyn Write, id: &str, text: &str) -> io::Result<()> {
-        self.failed += 1;
-        writeln!(out, "failed {id}")?;
-        text.lines().try_for_each(|line| writeln!(out, "  {line}"))
     }
 }

@@ -1,0 +1,69 @@
+//! `fake-runtime vectors`, with rows of applied adjustments: those need no plugin.
+
+#![expect(clippy::unwrap_used, reason = "a test has nothing better to do")]
+
+use std::fs;
+use std::process::Command;
+
+use fake_runtime::api::Container;
+use fake_runtime::oci::Spec;
+use fake_runtime::profile::Profile;
+use serde_json::{Value, json};
+
+/// Plays a row that comes out as it says and one that does not, and returns the exit status and what was printed.
+fn vectors(args: &[&str]) -> (Option<i32>, String) {
+    let spec = Spec::of(&Container::default(), Profile::find("2.1").unwrap());
+    let spec = serde_json::to_value(spec).unwrap();
+    let mut other = spec.clone();
+    other["hostname"] = "elsewhere".into();
+    let rows = [("same", &spec), ("other", &other)].map(|(case, after)| {
+        let row = json!({
+            "version": "2.1.9",
+            "case": case,
+            "adjust": {},
+            "before": {"spec": spec},
+            "after": {"spec": after},
+        });
+        format!("{row}\n")
+    });
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("rows.jsonl");
+    fs::write(&file, rows.concat()).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_fake-runtime"))
+        .arg("vectors")
+        .arg(&file)
+        .args(args)
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+    let printed = String::from_utf8(output.stdout).unwrap();
+    (output.status.code(), printed)
+}
+
+#[test]
+fn what_differs_is_printed_for_people() {
+    let printed = "\
+failed 2.1.9/other
+  /spec/hostname: recorded \"elsewhere\", here nothing
+1 passed, 1 failed, 0 skipped
+";
+    assert_eq!(vectors(&[]), (Some(1), printed.to_owned()));
+}
+
+#[test]
+fn and_for_scripts_what_came_of_every_row() {
+    let (status, printed) = vectors(&["--output", "json"]);
+    let lines: Vec<Value> = printed
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let expected = [
+        json!({"id": "2.1.9/same", "outcome": "passed"}),
+        json!({
+            "id": "2.1.9/other",
+            "outcome": "failed",
+            "seen": "/spec/hostname: recorded \"elsewhere\", here nothing",
+        }),
+    ];
+    assert_eq!((status, lines), (Some(1), expected.to_vec()));
+}
