@@ -1,4 +1,7 @@
 //! The request to stop: SIGTERM or SIGINT.
+//!
+//! SIGHUP is left as the process finds it. There is no configuration to read again; a terminal that closes ends what
+//! runs on it, and `nohup` keeps that from happening, which a handler would undo.
 
 use std::io;
 

@@ -1,11 +1,13 @@
-//! SIGTERM and SIGINT, in every state.
+//! SIGTERM and SIGINT, in every state; and SIGHUP.
 
+use fake_runtime::process::PluginCommand;
 use fake_runtime::runtime::FakeRuntime;
 use nri_plugin::host::Host;
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::in_process::InProcess;
 use crate::plugin::{Plugin, soon};
+use crate::quiet::starting_a_process;
 use crate::raw_runtime::RawRuntime;
 
 #[tokio::test]
@@ -69,4 +71,27 @@ async fn a_runtime_that_goes_at_the_same_time_is_no_error() {
         .await
         .unwrap()
         .unwrap();
+}
+
+#[tokio::test]
+async fn a_hang_up_that_it_was_started_to_ignore_does_not_end_it() {
+    let runtime = FakeRuntime::start().await.unwrap();
+    let starting = starting_a_process().await;
+    // As nohup does.
+    let mut process = PluginCommand::new("/bin/sh")
+        .args(["-c", r#"trap "" HUP; exec "$0" "$@""#])
+        .args([env!("CARGO_BIN_EXE_nri-plugin"), "--health-addr="])
+        .args([&format!(
+            "--socket-path={}",
+            runtime.socket_path().display()
+        )])
+        .spawn()
+        .unwrap();
+    drop(starting);
+    runtime.plugin_registered().await.unwrap();
+    let pid = Pid::from_raw(process.id().unwrap().try_into().unwrap()).unwrap();
+    kill_process(pid, Signal::HUP).unwrap();
+    kill_process(pid, Signal::TERM).unwrap();
+    let exit = soon("the plugin's end", process.exited()).await.unwrap();
+    assert_eq!(exit.status.code(), Some(0), "{}", exit.status);
 }
