@@ -8,6 +8,7 @@ use fake_runtime::runtime::{Expectation, FakeRuntime, Received};
 use fake_runtime::scripted::{Reply, ScriptedPlugin};
 use nri_proto::api::{Container, ContainerAdjustment, KeyValue, PodSandbox};
 use nri_proto::wire::{Code, Status};
+use tokio::time::{Instant, advance};
 
 fn pod() -> PodSandbox {
     PodSandbox {
@@ -114,6 +115,20 @@ async fn what_a_validator_rejects_is_refused_in_its_words() {
         .unwrap_err();
     let text = refused.to_string();
     assert!(text.contains("A is not welcome"), "{text}");
+}
+
+// What a plugin costs is measured beside one that waits for nothing.
+#[tokio::test(start_paused = true)]
+async fn an_answer_without_a_delay_waits_for_no_timer() {
+    let runtime = FakeRuntime::start().await.unwrap();
+    let plugin = ScriptedPlugin::new("10", "idle");
+    let _plugin = plugin.connect(runtime.socket_path()).await.unwrap();
+    runtime.plugin_registered().await.unwrap();
+    // Between two of the timer's ticks: on one, no time at all is slept in no time.
+    advance(Duration::from_micros(500)).await;
+    let begun = Instant::now();
+    runtime.create_container(pod(), container()).await.unwrap();
+    assert_eq!(begun.elapsed(), Duration::ZERO);
 }
 
 #[tokio::test]
