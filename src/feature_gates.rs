@@ -9,7 +9,7 @@ use crate::flags::boolean;
 pub enum Gate {
     /// Leave a container alone whose overlay is not staged, instead of mounting what is missing.
     RequireStagedOverlay,
-    /// Never hand out a node whose number belongs to a real NVIDIA driver of this kernel.
+    /// Never hand out a node whose number belongs to a real NVIDIA driver of this kernel, nor a CDI name beside one.
     RealDriverGuard,
 }
 
