@@ -1,13 +1,11 @@
 //! A runtime of which the test decides every step.
 
-use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::task::{Context, Waker};
 
 use nri_proto::api::{self, plugin, runtime};
 use nri_proto::wire::{self, CallError, Caller, Closed, Incoming, Request, Side};
 use prost::Message;
-use rustix::net::{Shutdown, shutdown};
 use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{UnixListener, UnixStream};
@@ -27,7 +25,6 @@ pub(crate) struct Connection {
     pub(crate) caller: Caller,
     incoming: Incoming,
     driver: JoinHandle<Closed>,
-    socket: Option<OwnedFd>,
 }
 
 impl RawRuntime {
@@ -62,21 +59,12 @@ impl RawRuntime {
 }
 
 impl Connection {
-    pub(crate) fn new(stream: UnixStream) -> Self {
-        let socket = stream.as_fd().try_clone_to_owned().unwrap();
-        let mut connection = Self::over(stream);
-        connection.socket = Some(socket);
-        connection
-    }
-
-    /// The same on what is no socket by itself.
-    pub(crate) fn over(stream: impl AsyncRead + AsyncWrite + Send + 'static) -> Self {
+    pub(crate) fn new(stream: impl AsyncRead + AsyncWrite + Send + 'static) -> Self {
         let (caller, incoming, driver) = wire::open(stream, Side::Runtime);
         Self {
             caller,
             incoming,
             driver: tokio::spawn(driver.run()),
-            socket: None,
         }
     }
 
@@ -151,10 +139,5 @@ impl Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         self.driver.abort();
-        // A process that another test is about to start may hold the socket for a while: closing it here would not
-        // end the connection until then, and a test whose clock is its own does not wait that long.
-        if let Some(socket) = &self.socket {
-            let _ = shutdown(socket, Shutdown::Both);
-        }
     }
 }

@@ -151,7 +151,7 @@ fn held_back(stream: UnixStream) -> (Connection, watch::Sender<bool>) {
             to_runtime.write_all(&bytes[..length]).await.unwrap();
         }
     });
-    (Connection::over(runtimes), let_through)
+    (Connection::new(runtimes), let_through)
 }
 
 // containerd/ttrpc#174: who wrote to a peer that read no more was not read from any more either.
