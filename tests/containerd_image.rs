@@ -1,8 +1,13 @@
-//! Real containerd, with the plugin in a container of its own, as it is deployed.
+//! The plugin in a container of its own, with the rights and the memory that it is deployed with.
 
 use Containerd::{V1_7, V2};
 use containerd_tests::surfaces::{DEVICES, Surfaces};
-use containerd_tests::{ContainerSpec, Containerd, Node, Plugin, PluginContainer, PodSpec};
+use containerd_tests::{
+    ContainerSpec, Containerd, Node, Plugin, PluginContainer, PodSpec, deployed_memory,
+};
+use fake_runtime::FakeRuntime;
+use fake_runtime::api::{Container, Mount, PodSandbox};
+use fake_runtime::staging::{Devices, Overlay};
 use rstest::rstest;
 
 /// The directory of the socket is mounted, so that the socket of the next containerd is seen too.
@@ -25,4 +30,69 @@ async fn containerd_nri_129_the_image_injects_and_outlives_containerd(
     let seen = Surfaces::of(&before.inside().await);
     assert_eq!(seen, Surfaces::every_gpu());
     assert_eq!(Surfaces::of(&after.inside().await), seen);
+}
+
+/// Pods and containers of a node fuller than Kubernetes supports, as a restarted plugin is told of them: some 5 MiB.
+fn full_node() -> (Vec<PodSandbox>, Vec<Container>) {
+    let pods = (0..600).map(|pod| PodSandbox {
+        id: format!("{pod:064x}"),
+        name: format!("pod-{pod}"),
+        namespace: "default".to_owned(),
+        annotations: [(DEVICES.to_owned(), "true".to_owned())].into(),
+        ..Default::default()
+    });
+    let containers = (0..6000).map(|container| Container {
+        id: format!("{container:064x}"),
+        pod_sandbox_id: format!("{:064x}", container % 600),
+        name: format!("container-{container}"),
+        env: (0..16)
+            .map(|key| format!("KEY_{key}={container:016}"))
+            .collect(),
+        mounts: (0..4)
+            .map(|mount| Mount {
+                destination: format!("/volume/{mount}"),
+                source: format!("/var/lib/volumes/{container}/{mount}"),
+                r#type: "bind".to_owned(),
+                options: vec!["rbind".to_owned(), "rw".to_owned()],
+            })
+            .collect(),
+        ..Default::default()
+    });
+    (pods.collect(), containers.collect())
+}
+
+/// What `deploy/` requests is what it has after a while, and the limit is twice the most that it ever had.
+#[tokio::test]
+async fn the_memory_that_it_is_deployed_with_is_enough_for_a_full_node() {
+    let directory = tempfile::tempdir_in("/tmp").unwrap();
+    let overlay = directory.path().join("overlay");
+    Overlay::default().stage(&overlay, Devices::Nodes).unwrap();
+    let sockets = directory.path().join("nri");
+    std::fs::create_dir(&sockets).unwrap();
+    let (pods, containers) = full_node();
+    let pod = pods[0].clone();
+    let fake = FakeRuntime::builder()
+        .socket(sockets.join("nri.sock"))
+        .inventory(pods, containers)
+        .start()
+        .await
+        .unwrap();
+    let plugin = PluginContainer::launch_at(fake.socket_path(), &overlay).await;
+    fake.registrations(1).await.unwrap();
+    let registered = plugin.memory();
+    for number in 0..10_000 {
+        let container = Container {
+            id: format!("{number:064x}"),
+            name: "main".to_owned(),
+            ..Default::default()
+        };
+        let created = fake.create_container(pod.clone(), container).await.unwrap();
+        assert!(!created.adjustment.mounts.is_empty(), "container {number}");
+    }
+    let worked = plugin.memory();
+    println!(
+        "resident and most, in KiB: registered {registered:?}, after 10,000 containers {worked:?}"
+    );
+    assert!(worked.0 <= deployed_memory("requests:"));
+    assert!(2 * worked.1 <= deployed_memory("limits:"));
 }

@@ -192,7 +192,7 @@ fn it_is_on_every_node_and_stays_there() {
 fn its_memory_is_limited_and_its_processor_time_is_not() {
     for pod in pods() {
         let resources = &container(&pod)["resources"];
-        assert_eq!(resources["limits"], json!({ "memory": "64Mi" }));
+        assert_eq!(resources["limits"], json!({ "memory": "32Mi" }));
         assert_eq!(
             resources["requests"],
             json!({ "cpu": "5m", "memory": "8Mi" })

@@ -42,7 +42,7 @@ pub(crate) fn require(image: &str, made_by: &str) {
     );
 }
 
-fn docker(arguments: &[&str]) -> String {
+pub(crate) fn docker(arguments: &[&str]) -> String {
     let output = Command::new("docker").args(arguments).output();
     let output = output.expect("cannot run `docker`: these tests need a Docker engine");
     assert!(

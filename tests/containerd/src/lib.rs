@@ -29,7 +29,7 @@ mod sandbox;
 mod spec;
 pub mod surfaces;
 
-pub use image::PluginContainer;
+pub use image::{PluginContainer, deployed_memory};
 pub use inside::{DeviceNode, Inside, MountPoint};
 pub use load::Load;
 pub use log::Log;
