@@ -9,9 +9,11 @@ use fake_runtime::create::Answer;
 use fake_runtime::runtime::FakeRuntime;
 use nri_plugin::decide::{Entry, Node, Staged};
 use nri_plugin::path::AbsolutePath;
+use nri_proto::api::{CreateContainerRequest, CreateContainerResponse, plugin};
 
 use crate::in_process::InProcess;
 use crate::plugin::{annotated_pod, container, soon};
+use crate::raw_runtime::RawRuntime;
 
 /// A host that does the same whatever it is asked.
 struct Host<F>(F);
@@ -111,16 +113,27 @@ async fn the_request_in_flight_is_answered_before_it_stops() {
 
 #[tokio::test]
 async fn it_stops_although_a_mount_hangs() {
-    let runtime = FakeRuntime::start().await.unwrap();
+    // It waits for as long as the test does, however busy the machine is, and not for the 2 s that it tells.
+    let runtime = RawRuntime::listen();
     let (_release, host) = hung();
     let plugin = InProcess::start(runtime.socket_path(), host);
-    runtime.plugin_registered().await.unwrap();
+    let mut connection = runtime.accept().await;
+    connection.register().await;
+    let request = CreateContainerRequest {
+        pod: Some(annotated_pod()),
+        container: Some(container("c")),
+    };
+    let asking = connection.call::<CreateContainerResponse>(plugin::CREATE_CONTAINER, &request);
     let stop = async {
         plugin.request_in_flight().await;
         plugin.stop.send(true).unwrap();
     };
-    let (adjusted, ()) = tokio::join!(adjusted(&runtime), stop);
-    assert!(!adjusted, "what was in flight is answered, if with nothing");
+    let (answer, ()) = tokio::join!(asking, stop);
+    assert_eq!(
+        answer,
+        Ok(CreateContainerResponse::default()),
+        "what was in flight is answered, if with nothing"
+    );
     soon("the session's end", plugin.session)
         .await
         .unwrap()
