@@ -28,7 +28,7 @@ pub use creation::{Asked, Created, Refused};
 pub use expectation::{Expectation, Unmet};
 pub use faults::{Cut, Fault, FaultError};
 pub use hub::WaitedInVain;
-pub use link::Pace;
+pub use link::{Pace, Streams};
 pub use plan::Call;
 pub use plugin::PluginInfo;
 pub use received::Received;

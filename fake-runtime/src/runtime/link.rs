@@ -17,7 +17,7 @@ use tokio::time::{Sleep, sleep};
 
 use super::hub::Hub;
 use super::lock;
-use streams::Streams;
+pub use streams::Streams;
 
 /// How slowly a socket is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

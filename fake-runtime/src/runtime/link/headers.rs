@@ -1,10 +1,8 @@
 //! The messages' headers that go by on a socket.
 
-use std::collections::BTreeMap;
+use nri_proto::wire::{FrameHeader, MessageHeader, PLUGIN_CONNECTION, RUNTIME_CONNECTION};
 
-use nri_proto::wire::{FrameHeader, MessageHeader};
-
-/// Follows the bytes of one direction of a socket.
+/// Follows the bytes of one direction of a socket. Frames of logical connections that NRI does not use are passed over.
 #[derive(Debug, Default)]
 pub(super) struct Headers {
     /// What has come of a frame's header.
@@ -13,7 +11,8 @@ pub(super) struct Headers {
     connection: u32,
     /// How many of them are still to come.
     frame: usize,
-    messages: BTreeMap<u32, Message>,
+    plugin: Message,
+    runtime: Message,
 }
 
 /// The message that is on its way over a logical connection.
@@ -38,11 +37,14 @@ impl Headers {
             }
             let (mut now, _) = bytes.split_at(self.frame.min(bytes.len()));
             let offered = now.len();
-            let header = self
-                .messages
-                .entry(self.connection)
-                .or_default()
-                .next(&mut now);
+            let header = match self.connection {
+                PLUGIN_CONNECTION => self.plugin.next(&mut now),
+                RUNTIME_CONNECTION => self.runtime.next(&mut now),
+                _ => {
+                    now = &[];
+                    None
+                }
+            };
             let taken = offered - now.len();
             self.frame -= taken;
             *bytes = &bytes[taken..];
@@ -83,7 +85,7 @@ fn take<const LENGTH: usize>(from: &mut &[u8], partial: &mut Vec<u8>) -> Option<
 #[cfg(test)]
 mod tests {
     use bytes::{Bytes, BytesMut};
-    use nri_proto::wire::{self, RESPONSE, RUNTIME_CONNECTION, Split};
+    use nri_proto::wire::{self, RESPONSE, Split};
 
     use super::*;
 
@@ -107,6 +109,20 @@ mod tests {
             }
         }
         seen
+    }
+
+    #[test]
+    fn what_comes_on_other_logical_connections_is_passed_over() {
+        let message = wire::Message {
+            stream: 1,
+            kind: RESPONSE,
+            flags: 0,
+            body: Bytes::from_static(&[7; 100]),
+        };
+        let mut bytes = BytesMut::new();
+        bytes.extend(message.frames(3, Split::CONTAINERD));
+        bytes.extend(frames(5, 3, Split::CONTAINERD));
+        assert_eq!(seen(&bytes, 1), [(5, 3)]);
     }
 
     #[test]

@@ -6,9 +6,9 @@ use nri_proto::wire::{PLUGIN_CONNECTION, REQUEST, RESPONSE};
 
 use super::headers::Headers;
 
-/// Follows both directions of a socket.
+/// Follows both directions of a socket, beside the connection that runs on it.
 #[derive(Debug, Default)]
-pub(super) struct Streams {
+pub struct Streams {
     sent: Headers,
     received: Headers,
     /// The stream ids of requests that the plugin has not answered yet.
@@ -17,7 +17,7 @@ pub(super) struct Streams {
 
 impl Streams {
     /// Takes the next bytes to the plugin.
-    pub(super) fn send(&mut self, mut bytes: &[u8]) {
+    pub fn send(&mut self, mut bytes: &[u8]) {
         while let Some((connection, header)) = self.sent.next(&mut bytes) {
             if connection == PLUGIN_CONNECTION && header.kind == REQUEST {
                 self.open.insert(header.stream);
@@ -26,7 +26,7 @@ impl Streams {
     }
 
     /// Takes the next bytes from the plugin, and gives the stream ids of answers to what was never asked.
-    pub(super) fn receive(&mut self, mut bytes: &[u8]) -> Vec<u32> {
+    pub fn receive(&mut self, mut bytes: &[u8]) -> Vec<u32> {
         let mut strays = Vec::new();
         while let Some((connection, header)) = self.received.next(&mut bytes) {
             if connection == PLUGIN_CONNECTION
