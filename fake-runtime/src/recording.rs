@@ -9,6 +9,17 @@ use serde_json::Value;
 
 pub use redact::Redactor;
 
+/// Why a request cannot be written down.
+#[derive(Debug, thiserror::Error)]
+pub enum RowError {
+    /// It is none of its method.
+    #[error("undecodable request: {0}")]
+    Undecodable(#[from] DecodeError),
+    /// JSON names the values of enums, and one of these is newer than this program.
+    #[error("a request that has no JSON form: {0}")]
+    NoJson(#[from] serde_json::Error),
+}
+
 /// One request.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
@@ -26,15 +37,18 @@ impl Row {
     ///
     /// # Errors
     ///
-    /// The payload is no request of that method.
+    /// The payload is no request of that method, or has a number in it for which JSON has no name.
     pub fn of(
         method: &str,
         payload: &[u8],
         redactor: Option<&mut Redactor>,
-    ) -> Result<Option<Self>, DecodeError> {
+    ) -> Result<Option<Self>, RowError> {
         let mut container = None;
         let (rpc, request) = match method {
-            plugin::CONFIGURE => (plugin::CONFIGURE, json(&ConfigureRequest::decode(payload)?)),
+            plugin::CONFIGURE => (
+                plugin::CONFIGURE,
+                json(&ConfigureRequest::decode(payload)?)?,
+            ),
             plugin::SYNCHRONIZE => {
                 let mut request = SynchronizeRequest::decode(payload)?;
                 if let Some(redactor) = redactor {
@@ -44,7 +58,7 @@ impl Row {
                         .iter_mut()
                         .for_each(|it| redactor.container(it));
                 }
-                (plugin::SYNCHRONIZE, json(&request))
+                (plugin::SYNCHRONIZE, json(&request)?)
             }
             plugin::CREATE_CONTAINER => {
                 let mut request = CreateContainerRequest::decode(payload)?;
@@ -59,7 +73,7 @@ impl Row {
                     .container
                     .as_ref()
                     .map(|container| container.name.clone());
-                (plugin::CREATE_CONTAINER, json(&request))
+                (plugin::CREATE_CONTAINER, json(&request)?)
             }
             _ => return Ok(None),
         };
@@ -71,7 +85,6 @@ impl Row {
     }
 }
 
-/// A message always has a JSON form.
-fn json(message: &impl Serialize) -> Value {
-    serde_json::to_value(message).unwrap_or_default()
+fn json(message: &impl Serialize) -> Result<Value, RowError> {
+    Ok(serde_json::to_value(message)?)
 }

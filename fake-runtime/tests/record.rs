@@ -151,3 +151,20 @@ fn of_a_real_recording_only_what_plugins_decide_by_is_left() {
         }
     }
 }
+
+#[test]
+fn a_request_that_json_cannot_say_is_an_error_and_not_an_empty_row() {
+    let container = Container {
+        state: 9,
+        ..Container::default()
+    };
+    let request = CreateContainerRequest {
+        container: Some(container),
+        ..CreateContainerRequest::default()
+    };
+    let row = Row::of("CreateContainer", &request.encode_to_vec(), None);
+    assert_eq!(
+        row.unwrap_err().to_string(),
+        "a request that has no JSON form: Invalid variant 9"
+    );
+}
