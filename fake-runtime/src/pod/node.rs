@@ -9,6 +9,9 @@ const NVIDIACTL_MINOR: i64 = 255;
 /// Linux gives it out when the module is loaded; this is what it usually gives.
 const NVIDIA_UVM_MAJOR: i64 = 510;
 
+/// How many GPUs a node can have: their minors end where those of the control nodes begin, at nvidia-modeset's.
+pub(super) const MOST_GPUS: u32 = 254;
+
 /// A machine with a kubelet and a containerd on it.
 #[derive(Clone, Debug)]
 pub struct Node {

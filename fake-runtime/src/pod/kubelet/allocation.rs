@@ -3,7 +3,7 @@
 use super::in_order;
 use crate::pod::cri::Device;
 use crate::pod::manifest::{Container, Pod};
-use crate::pod::node::{gpu, gpu_control};
+use crate::pod::node::{MOST_GPUS, gpu, gpu_control};
 use crate::pod::quantity::Quantity;
 
 const GPU_RESOURCE: &str = "nvidia.com/gpu";
@@ -12,7 +12,8 @@ const GPU_RESOURCE: &str = "nvidia.com/gpu";
 /// claim. Where none of a Pod asks, it goes to every one that is no init container.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Allocation {
-    /// That many GPUs to each, as device nodes; `None` is as many as its limit says.
+    /// That many GPUs to each, as device nodes; `None` is as many as its limit says. All together get no more than a
+    /// node can have.
     pub gpus: Option<u32>,
     /// These devices to each, by their CDI names.
     pub cdi: Vec<String>,
@@ -46,7 +47,7 @@ impl<'a> Gpus<'a> {
 
     /// The device nodes for the next container.
     pub(super) fn next(&mut self, container: &Container) -> Vec<Device> {
-        let count = self.count(container);
+        let count = self.count(container).min(MOST_GPUS - self.next);
         if count == 0 {
             return Vec::new();
         }
@@ -140,6 +141,14 @@ spec:
             gpus(&pod, &Allocation::default()),
             [["0", "1"], ["0", "1"], ["2", "3"]]
         );
+    }
+
+    #[test]
+    fn who_asks_for_more_than_a_node_can_have_gets_what_there_is() {
+        let huge = "resources: {limits: {nvidia.com/gpu: 1Gi}}";
+        let given = gpus(&pod("", huge, huge), &Allocation::default());
+        let counts: Vec<_> = given.iter().map(Vec::len).collect();
+        assert_eq!(counts, [0, 254, 0]);
     }
 
     #[test]

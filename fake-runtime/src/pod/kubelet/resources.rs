@@ -102,10 +102,10 @@ fn resources(
     (cpu_limit, memory_limit): (Quantity, Quantity),
     oom_score_adj: Option<i64>,
 ) -> Resources {
-    let shares = (cpu.milli() * SHARES / 1000).max(MIN_SHARES);
+    let shares = (cpu.milli().saturating_mul(SHARES) / 1000).max(MIN_SHARES);
     let quota = match cpu_limit.milli() {
         0 => 0,
-        milli => (milli * PERIOD / 1000).max(MIN_QUOTA),
+        milli => (milli.saturating_mul(PERIOD) / 1000).max(MIN_QUOTA),
     };
     Resources {
         cpu_shares: shares.unsigned_abs(),
@@ -176,6 +176,16 @@ mod tests {
             (resources.memory_limit, resources.oom_score_adj),
             (128 << 20, Some(-997))
         );
+    }
+
+    #[test]
+    fn who_asks_for_more_than_can_be_counted_gets_as_much_as_can() {
+        let (_, resources) = played("{limits: {cpu: 1e12}}");
+        assert_eq!(resources.cpu_quota, i64::MAX / 1000);
+        assert_eq!(resources.cpu_shares, 1_024_000_000_000_000);
+        let text = "limits: {cpu: 9e12}";
+        let pod = pod(&format!("{{{text}}}}}, {{name: d, resources: {{{text}}}"));
+        assert_eq!(of_pod(&pod).cpu_shares, i64::MAX.unsigned_abs() / 1000);
     }
 
     #[test]
