@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::flags::boolean;
+use crate::logging::on_one_line;
 
 /// A behaviour that can be switched before its default is settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -158,13 +159,16 @@ fn check(specs: &[Spec], name: &str, value: bool) -> Result<(), FeatureGateError
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FeatureGateError {
     /// The item has no `=`.
-    #[error("missing boolean value for feature gate: {name}")]
+    #[error("missing boolean value for feature gate: {}", on_one_line(name))]
     MissingValue {
         /// The gate.
         name: String,
     },
     /// The value is not a boolean.
-    #[error("invalid value for feature gate {name}: {value:?} is not true or false")]
+    #[error(
+        "invalid value for feature gate {}: {value:?} is not true or false",
+        on_one_line(name)
+    )]
     NotBoolean {
         /// The gate.
         name: String,
@@ -172,7 +176,7 @@ pub enum FeatureGateError {
         value: String,
     },
     /// There is no such gate. Names are case-sensitive.
-    #[error("unrecognized feature gate: {name}")]
+    #[error("unrecognized feature gate: {}", on_one_line(name))]
     Unrecognized {
         /// The name.
         name: String,
@@ -285,6 +289,23 @@ mod tests {
         );
         assert_eq!(error("=true"), "unrecognized feature gate: ");
         assert_eq!(error("Nope=true"), "unrecognized feature gate: Nope");
+    }
+
+    #[test]
+    fn whatever_an_item_holds_its_error_is_one_line() {
+        for (text, line) in [
+            ("a\nb=true", r"unrecognized feature gate: a\nb"),
+            (
+                "\u{1b}[1m",
+                r"missing boolean value for feature gate: \u{1b}[1m",
+            ),
+            (
+                "a\rb=c\rd",
+                r#"invalid value for feature gate a\rb: "c\rd" is not true or false"#,
+            ),
+        ] {
+            assert_eq!(error(text), line);
+        }
     }
 
     #[test]

@@ -1,13 +1,17 @@
 //! Files of one JSON document a line, plain or gzipped: vectors and recordings.
 
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Cursor, Read};
+use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
+use nri_plugin::logging::on_one_line;
 use serde::de::DeserializeOwned;
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+
+/// The most text that is read from one file, in bytes: gzip can unpack a thousandfold.
+pub const MAX_TEXT: u64 = 256 << 20;
 
 /// Why a file of JSON lines could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -20,8 +24,14 @@ pub enum JsonlError {
         /// What the file system or the decoder said.
         source: io::Error,
     },
+    /// There is no end to it, or not within reason.
+    #[error("{path}: more than {} MiB of text, split it", MAX_TEXT >> 20)]
+    TooLong {
+        /// The file.
+        path: PathBuf,
+    },
     /// A line is not what the reader asked for.
-    #[error("{path}:{line}: {source}")]
+    #[error("{path}:{line}: {}", on_one_line(&source.to_string()))]
     Line {
         /// The file.
         path: PathBuf,
@@ -39,30 +49,62 @@ pub enum JsonlError {
 ///
 /// The file cannot be read, or a line is no `T`.
 pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, JsonlError> {
-    let io_error = |source| JsonlError::Io {
+    rows(path, &text(path)?)
+}
+
+/// All the text of `path`, unpacked where it is gzipped.
+///
+/// # Errors
+///
+/// The file cannot be read, or has more than [`MAX_TEXT`].
+pub fn text(path: &Path) -> Result<String, JsonlError> {
+    let file = File::open(path).map_err(|source| JsonlError::Io {
         path: path.to_owned(),
         source,
-    };
-    let reader = BufReader::new(open(path).map_err(io_error)?);
-    let mut rows = Vec::new();
-    for (index, line) in reader.lines().enumerate() {
-        let line = line.map_err(io_error)?;
-        if line.trim().is_empty() {
-            continue;
-        }
-        rows.push(
-            serde_json::from_str(&line).map_err(|source| JsonlError::Line {
+    })?;
+    text_of(path, file)
+}
+
+/// The same of what `file` gives, which is the content of `path`.
+///
+/// # Errors
+///
+/// As [`text`].
+pub fn text_of(path: &Path, file: impl Read) -> Result<String, JsonlError> {
+    let mut text = String::new();
+    let read = unpacked(file).and_then(|file| file.take(MAX_TEXT + 1).read_to_string(&mut text));
+    match read {
+        Ok(length) if length as u64 > MAX_TEXT => Err(JsonlError::TooLong {
+            path: path.to_owned(),
+        }),
+        Ok(_) => Ok(text),
+        Err(source) => Err(JsonlError::Io {
+            path: path.to_owned(),
+            source,
+        }),
+    }
+}
+
+/// Reads every line of `text`, which stands in `path`, as a `T`. Blank lines are skipped.
+///
+/// # Errors
+///
+/// A line is no `T`.
+pub fn rows<T: DeserializeOwned>(path: &Path, text: &str) -> Result<Vec<T>, JsonlError> {
+    let lines = text.lines().enumerate();
+    lines
+        .filter(|(_, line)| !line.trim().is_empty())
+        .map(|(index, line)| {
+            serde_json::from_str(line).map_err(|source| JsonlError::Line {
                 path: path.to_owned(),
                 line: index + 1,
                 source,
-            })?,
-        );
-    }
-    Ok(rows)
+            })
+        })
+        .collect()
 }
 
-fn open(path: &Path) -> io::Result<Box<dyn Read>> {
-    let mut file = File::open(path)?;
+fn unpacked<'a>(mut file: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
     let mut magic = Vec::new();
     file.by_ref()
         .take(GZIP_MAGIC.len() as u64)
@@ -101,6 +143,24 @@ mod tests {
         let rows: Vec<serde_json::Value> = read(&plain).unwrap();
         assert_eq!(rows.len(), 2);
         assert_eq!(read::<serde_json::Value>(&gzipped).unwrap(), rows);
+    }
+
+    #[test]
+    fn text_without_an_end_is_refused() {
+        let error = text_of(Path::new("rows"), io::repeat(b' ')).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "rows: more than 256 MiB of text, split it"
+        );
+    }
+
+    #[test]
+    fn a_line_is_quoted_on_one_line() {
+        #[derive(Debug, serde::Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Empty {}
+        let error = rows::<Empty>(Path::new("rows"), r#"{"a\nb": 1}"#).unwrap_err();
+        assert!(error.to_string().contains(r"`a\nb`"), "{error}");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Files of CreateContainer requests, in any of the forms that people have: Pod manifests, recordings, one request.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
+use nri_plugin::logging::on_one_line;
 use nri_proto::api::{ConfigureRequest, CreateContainerRequest};
 use serde::Deserialize as _;
 use serde_json::Value;
@@ -20,7 +20,10 @@ pub enum RequestsError {
     #[error(transparent)]
     Read(#[from] JsonlError),
     /// It is JSON, and neither a recording nor a request.
-    #[error("{path}: neither a Pod, a recording, nor a CreateContainer request: {source}")]
+    #[error(
+        "{path}: neither a Pod, a recording, nor a CreateContainer request: {}",
+        on_one_line(&source.to_string())
+    )]
     Request {
         /// The file.
         path: PathBuf,
@@ -66,17 +69,26 @@ pub struct Requests {
 ///
 /// The file cannot be read, is none of these, or has no request in it.
 pub fn read(path: &Path, simulation: &Simulation) -> Result<Requests, RequestsError> {
-    let rows = match jsonl::read::<Value>(path) {
+    in_text(path, &jsonl::text(path)?, simulation)
+}
+
+/// The requests in the text that stands in `path`.
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn in_text(
+    path: &Path,
+    text: &str,
+    simulation: &Simulation,
+) -> Result<Requests, RequestsError> {
+    let rows = match jsonl::rows::<Value>(path, text) {
         Ok(rows) => rows,
-        Err(error @ JsonlError::Io { .. }) => return Err(error.into()),
         // A document over several lines.
-        Err(JsonlError::Line { .. }) => {
-            let text = std::fs::read_to_string(path).map_err(|source| unreadable(path, source))?;
-            match serde_json::from_str(&text) {
-                Ok(document) => vec![document],
-                Err(_) => return of_manifest(path, &text, simulation),
-            }
-        }
+        Err(_) => match serde_json::from_str(text) {
+            Ok(document) => vec![document],
+            Err(_) => return of_manifest(path, text, simulation),
+        },
     };
     if let [document] = &rows[..] {
         let requests = in_document(path, document, simulation)?;
@@ -162,16 +174,13 @@ fn of_manifest(
     Ok(Requests { profile, requests })
 }
 
-fn unreadable(path: &Path, source: io::Error) -> RequestsError {
-    JsonlError::Io {
-        path: path.to_owned(),
-        source,
-    }
-    .into()
-}
-
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
     use crate::create::name_of;
 
     use super::*;
@@ -207,6 +216,29 @@ mod tests {
             assert_eq!(
                 read_text(text),
                 Ok(vec!["n/p/c".to_owned(); count]),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_gzipped_file_is_read_like_a_plain_one_whatever_is_in_it() {
+        for text in [
+            "kind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c}]}\n",
+            "{\n\"pod\": {}\n}",
+            "{\"rpc\": \"CreateContainer\"}\n{\"rpc\"",
+        ] {
+            let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+            packed.write_all(text.as_bytes()).unwrap();
+            let read = |bytes: &[u8]| {
+                let path = Path::new("file");
+                let text = jsonl::text_of(path, bytes).unwrap();
+                let requests = in_text(path, &text, &Simulation::default());
+                requests.map(|it| it.requests).map_err(|it| it.to_string())
+            };
+            assert_eq!(
+                read(&packed.finish().unwrap()),
+                read(text.as_bytes()),
                 "{text}"
             );
         }

@@ -1,6 +1,7 @@
 //! Why a configuration could not work.
 
 use crate::feature_gates::FeatureGateError;
+use crate::logging::on_one_line;
 use crate::path::AbsolutePath;
 
 /// Why a configuration could not work. The text is the line that the user reads.
@@ -73,7 +74,8 @@ pub enum Cause {
     },
     /// The lock would be mounted into every container.
     #[error(
-        "inside the overlay {overlay}, so that every container could hold the lock; put it elsewhere"
+        "inside the overlay {}, so that every container could hold the lock; put it elsewhere",
+        on_one_line(overlay.as_str())
     )]
     LockInOverlay {
         /// The overlay on the host.

@@ -2,6 +2,8 @@
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use crate::logging::on_one_line;
+
 /// Why a command line cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FlagError {
@@ -38,7 +40,7 @@ pub enum FlagError {
         origin: String,
     },
     /// Whatever else the parser refuses.
-    #[error("{message}")]
+    #[error("{}", on_one_line(message))]
     Other {
         /// The first line of the parser's message.
         message: String,

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use nri_plugin::logging::on_one_line;
 use serde::Deserialize;
 
 use super::{CdiDevice, CdiSpec, ContainerEdits};
@@ -24,10 +25,10 @@ pub enum Problem {
     #[error(transparent)]
     Unreadable(#[from] io::Error),
     /// It is not a CDI spec in JSON.
-    #[error(transparent)]
+    #[error("{}", on_one_line(&.0.to_string()))]
     Json(#[from] serde_json::Error),
     /// It is not a CDI spec in YAML.
-    #[error(transparent)]
+    #[error("{}", on_one_line(&.0.without_snippet().to_string()))]
     Yaml(#[from] serde_saphyr::Error),
 }
 
@@ -133,9 +134,27 @@ fn spec_files(dir: &Path) -> Vec<PathBuf> {
 fn read(file: &Path) -> Result<CdiSpec, Problem> {
     let text = fs::read_to_string(file)?;
     if file.extension() == Some(OsStr::new("json")) {
-        Ok(serde_json::from_str(&text)?)
+        CdiSpec::from_json(&text)
     } else {
-        Ok(serde_saphyr::from_str(&text)?)
+        CdiSpec::from_yaml(&text)
+    }
+}
+
+impl CdiSpec {
+    /// Reads a spec in JSON.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn from_json(text: &str) -> Result<Self, Problem> {
+        Ok(serde_json::from_str(text)?)
+    }
+
+    /// Reads a spec in YAML.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn from_yaml(text: &str) -> Result<Self, Problem> {
+        Ok(serde_saphyr::from_str(text)?)
     }
 }
 
@@ -228,6 +247,22 @@ devices:
         assert!(env(&registry, &["nvidia.com/gpu=0"]).is_ok());
         assert_eq!(registry.problems().len(), 1);
         assert!(registry.problems()[0].contains("bad.json: EOF while parsing"));
+    }
+
+    #[test]
+    fn each_file_that_is_passed_over_is_told_of_in_one_line() {
+        let (_root, dirs) = dirs([
+            ("etc", "list.yaml", "kind: a/b\ndevices: 3\n"),
+            (
+                "etc",
+                "odd.json",
+                r#"{"kind": "a/b", "devices": "\n\u001b[1m"}"#,
+            ),
+            ("etc", "odd.yaml", r#"{"kind": "a/b", "devices": "\n"}"#),
+        ]);
+        let problems = Registry::load(&dirs).problems().join("|");
+        assert_eq!(problems.split('|').count(), 3);
+        assert!(!problems.contains(char::is_control), "{problems:?}");
     }
 
     #[test]

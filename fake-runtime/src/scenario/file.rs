@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use nri_plugin::logging::on_one_line;
 use nri_proto::api::CreateContainerRequest;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::Expected;
+use crate::jsonl;
 use crate::pod::Simulation;
 use crate::profile::{Profile, UnknownVersion};
 use crate::replay::ReplayError;
@@ -120,7 +122,7 @@ pub enum Source {
 #[derive(Debug, thiserror::Error)]
 pub enum ScenarioError {
     /// It is not what a scenario is.
-    #[error("{path}: {why}")]
+    #[error("{path}: {}", on_one_line(why))]
     Syntax {
         /// The file.
         path: PathBuf,
@@ -159,19 +161,25 @@ impl Scenario {
     ///
     /// It is a scenario with something wrong about it.
     pub fn read(path: &Path) -> Result<Option<Self>, ScenarioError> {
+        // What cannot be read is left to those who read the other kinds of file.
+        jsonl::text(path).map_or(Ok(None), |text| Self::in_text(path, &text))
+    }
+
+    /// The scenario in the text that stands in `path`; `None` where that is something else.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read).
+    pub fn in_text(path: &Path, text: &str) -> Result<Option<Self>, ScenarioError> {
         #[derive(Deserialize)]
         struct Head {
             kind: String,
         }
-        // What cannot be read is left to those who read the other kinds of file, recordings in gzip among them.
-        let Ok(text) = std::fs::read_to_string(path) else {
-            return Ok(None);
-        };
-        match serde_saphyr::from_str(&text) {
+        match serde_saphyr::from_str(text) {
             Ok(Head { kind }) if kind == "Scenario" => {}
             _ => return Ok(None),
         }
-        let scenario: Self = serde_saphyr::from_str(&text).map_err(|error| {
+        let scenario: Self = serde_saphyr::from_str(text).map_err(|error| {
             let why = error.without_snippet().to_string();
             ScenarioError::Syntax {
                 path: path.to_owned(),

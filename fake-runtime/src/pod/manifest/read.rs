@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use nri_plugin::logging::on_one_line;
 use serde::Deserialize;
 
 use super::Pod;
@@ -19,7 +20,7 @@ pub enum ManifestError {
         source: io::Error,
     },
     /// It is not YAML, or a field is not what it should be.
-    #[error("{0}")]
+    #[error("{}", on_one_line(.0))]
     Yaml(String),
     /// Something else than a Pod.
     #[error("kind {0:?} is no Pod: a runtime only ever sees Pods")]
