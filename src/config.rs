@@ -3,6 +3,7 @@
 mod cdi_name;
 mod error;
 mod health_addr;
+mod host;
 mod registration;
 mod staging_gate;
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! The address of the probes, in Go's form.
 
 use std::fmt;
-use std::net::Ipv6Addr;
 
 use super::error::{Cause, ConfigError};
+use super::host::unbracketed;
 
 /// Where the probes listen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,18 +40,6 @@ fn split(text: &str) -> Option<HealthAddr> {
         host: unbracketed(host)?.to_owned(),
         port: port.parse().ok()?,
     })
-}
-
-/// The host without the brackets that an IPv6 address needs beside a port.
-fn unbracketed(host: &str) -> Option<&str> {
-    let Some(bracketed) = host.strip_prefix('[') else {
-        let plain =
-            !host.contains(|c: char| c.is_whitespace() || matches!(c, ':' | '[' | ']' | '/'));
-        return plain.then_some(host);
-    };
-    let inside = bracketed.strip_suffix(']')?;
-    let address = inside.split('%').next()?;
-    address.parse::<Ipv6Addr>().is_ok().then_some(inside)
 }
 
 impl fmt::Display for HealthAddr {

@@ -6,6 +6,7 @@ use http::Uri;
 use http::uri::{Authority, Scheme};
 
 use super::error::{Cause, ConfigError};
+use super::host::unbracketed;
 use super::values::filled;
 use crate::path::AbsolutePath;
 
@@ -82,11 +83,14 @@ impl AgentUrl {
         if host.is_empty() {
             return refused("no host");
         }
+        let Some(host) = unbracketed(host) else {
+            return refused("no such host");
+        };
         let Some(port) = url.authority().and_then(port) else {
             return refused("no such port");
         };
         Ok(Self {
-            host: host.trim_matches(['[', ']']).to_owned(),
+            host: host.to_owned(),
             port,
             path: url.query().map_or_else(
                 || url.path().to_owned(),
@@ -181,6 +185,8 @@ mod tests {
             ("http:///x", "not a URL"),
             ("http://:80/", "no host"),
             ("http://[::1", "not a URL"),
+            ("http://[A%1]:1/", "no such host"),
+            ("http://[agent]/", "no such host"),
             ("http://agent:1 /", "not a URL"),
             ("http://agent:99999/", "no such port"),
             ("http://agent:x/", "no such port"),
@@ -208,6 +214,15 @@ mod tests {
             );
             assert_eq!(resolve(url, "/run/lock"), Err(line));
         }
+    }
+
+    #[test]
+    fn an_overlay_with_a_line_break_in_its_path_is_named_on_one_line() {
+        let overlay = AbsolutePath::new("/a\nb").unwrap();
+        let url = Some("http://agent".to_owned());
+        let refused = StagingGate::resolve(url, Some("/a\nb/lock".to_owned()), &overlay);
+        let line = refused.unwrap_err().to_string();
+        assert!(line.contains(r"inside the overlay /a\nb, so"), "{line}");
     }
 
     #[test]
