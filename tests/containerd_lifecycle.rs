@@ -47,9 +47,14 @@ async fn containerd_nri_129_a_restart_of_containerd_under_load_bypasses_only_wha
     println!("{containerd:?} {signal}: {injected} injected, {bypassed} bypassed");
     assert!(injected >= 10, "the load ran before and after");
     assert_eq!(plugin.metric("nri_plugin_registrations_total").await, 2.0);
-    assert_eq!(
-        plugin.metric("nri_plugin_bypassed_containers").await,
-        bypassed as f64
+    let told = plugin.metric("nri_plugin_bypassed_containers").await;
+    let untold = bypassed as f64 - told;
+    // containerd 1.7 neither asks a plugin about the container that it is creating while the plugin
+    // registers, nor lists that one. Later versions let registrations wait for it.
+    let in_creation = f64::from(u8::from(containerd == V1_7));
+    assert!(
+        (0.0..=in_creation).contains(&untold),
+        "{told} told of {bypassed} bypassed"
     );
     // containerd may have ended between the plugin's answer and the container.
     let lost = plugin.metric(ADJUSTED).await - injected as f64;
