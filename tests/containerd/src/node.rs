@@ -78,9 +78,8 @@ impl Node {
     /// When the mock driver cannot be staged, or Docker does not start the node.
     pub async fn start_with(containerd: Containerd, overlay: Overlay) -> Self {
         engine::sweep();
-        // Directly under /tmp: a socket's path has at most 107 bytes.
         let directory = tempfile::Builder::new()
-            .prefix("node-")
+            .prefix(&engine::directory_prefix())
             .tempdir_in("/tmp")
             .expect("a temporary directory");
         let tree = directory.path().join("overlay");
