@@ -1,11 +1,16 @@
 //! The other end, in raw messages.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use nri_proto::wire::{
     Caller, Closed, Demux, Event, Incoming, Message, REQUEST, Side, Split, envelope, open,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::task::JoinHandle;
+
+/// How long a connection is driven: then it ends, so that no test waits for ever on what does not come.
+const LIMIT: Duration = Duration::from_secs(15);
 
 /// What a test holds: this side, and the raw other one.
 pub(crate) struct Connection {
@@ -33,7 +38,10 @@ pub(crate) fn connect_over(side: Side, buffer: usize) -> Connection {
     Connection {
         caller,
         incoming,
-        driver: tokio::spawn(driver.run()),
+        driver: tokio::spawn(async {
+            let run = tokio::time::timeout(LIMIT, driver.run()).await;
+            run.expect("the test ends the connection in time")
+        }),
         peer,
     }
 }
