@@ -230,8 +230,10 @@ mod tests {
         mknodat(CWD, &lock, FileType::Fifo, Mode::RWXU, 0).unwrap();
         let gate = gate(&lock, 1);
         let closed = gate.enter(LONG).await.unwrap_err();
-        // Lets the opening thread go, without which the test's runtime would not end.
-        File::options().write(true).open(&lock).unwrap();
+        // Lets the opening thread go, without which the test's runtime would not end. For reading too, so that
+        // this open never waits itself.
+        let both = File::options().read(true).write(true).open(&lock);
+        both.unwrap();
         assert_eq!(closed.kind(), "staging lock unavailable");
         assert!(closed.to_string().ends_with("timed out"), "{closed}");
     }
