@@ -29,7 +29,9 @@ impl FrameHeader {
     /// The header as it travels.
     #[must_use]
     pub fn encode(self) -> [u8; Self::LEN] {
-        (u64::from(self.connection) << 32 | u64::from(self.length)).to_be_bytes()
+        let [c0, c1, c2, c3] = self.connection.to_be_bytes();
+        let [l0, l1, l2, l3] = self.length.to_be_bytes();
+        [c0, c1, c2, c3, l0, l1, l2, l3]
     }
 
     /// Reads a header. Every value is one; whether its length is acceptable is for [`Demux`](super::Demux).
