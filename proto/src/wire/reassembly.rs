@@ -133,6 +133,24 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn only_a_large_body_gets_a_mapping_of_its_own() {
+        for (length, capacity) in [(131_071, 131_071), (131_072, 33_554_433)] {
+            let header = MessageHeader {
+                length,
+                stream: 1,
+                kind: 1,
+                flags: 0,
+            };
+            let mut stream = Reassembly::new();
+            stream.feed(&mut header.encode().as_slice());
+            let State::Body { bytes, .. } = &stream.state else {
+                panic!("no body but {:?}", stream.state);
+            };
+            assert_eq!(bytes.capacity(), capacity);
+        }
+    }
+
     proptest! {
         #[test]
         fn a_stream_holds_what_it_was_sent_and_room_for_one_message(

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use nri_proto::wire::{
-    CallError, Closed, Code, MAX_BODY, Message, MessageHeader, Side, Split, Status,
+    CallError, Closed, Code, MAX_BODY, Message, MessageHeader, Side, Split, Status, envelope,
 };
 
 use crate::peer::{connect, response};
@@ -65,6 +65,19 @@ async fn an_error_of_the_peer_is_told_as_it_said_it() {
 }
 
 #[tokio::test]
+async fn an_answer_whose_status_is_ok_went_well() {
+    let mut it = connect(Side::Runtime);
+    let call = tokio::spawn(async move { it.caller.call("s", "m", vec![]).await });
+    let (stream, _) = it.peer.next_request().await;
+    let answer = envelope::Response {
+        status: Some(envelope::ResponseStatus::default()),
+        payload: Bytes::from_static(b"well"),
+    };
+    it.peer.answer(&Message::response(stream, &answer)).await;
+    assert_eq!(call.await.unwrap(), Ok(Bytes::from_static(b"well")));
+}
+
+#[tokio::test]
 async fn answers_that_nobody_waits_for_are_ignored() {
     let mut it = connect(Side::Plugin);
     let call = tokio::spawn(async move { it.caller.call("s", "m", vec![]).await });
@@ -116,6 +129,22 @@ async fn a_request_over_the_limit_is_not_sent() {
     );
     tokio::spawn(async move { it.caller.call("s", "next", vec![]).await });
     assert_eq!(it.peer.next_request().await.1.method, "next");
+}
+
+#[tokio::test]
+async fn the_longest_request_is_sent_and_one_byte_more_is_not() {
+    let mut it = connect(Side::Runtime);
+    let refused = |error| match error {
+        Err(CallError::RequestTooLarge(length)) => length,
+        other => panic!("sent: {other:?}"),
+    };
+    let length = refused(it.caller.call("s", "m", vec![0; MAX_BODY]).await);
+    let longest = MAX_BODY - (length - MAX_BODY);
+    let over = it.caller.call("s", "m", vec![0; longest + 1]).await;
+    assert_eq!(refused(over), MAX_BODY + 1);
+
+    tokio::spawn(async move { it.caller.call("s", "m", vec![0; longest]).await });
+    assert_eq!(it.peer.next_request().await.1.payload.len(), longest);
 }
 
 #[tokio::test]

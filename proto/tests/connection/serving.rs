@@ -2,8 +2,8 @@ use std::time::Duration;
 
 use bytes::{BufMut, Bytes, BytesMut};
 use nri_proto::wire::{
-    Code, MAX_BODY, MessageHeader, PLUGIN_CONNECTION, REQUEST, RUNTIME_CONNECTION, Side, Split,
-    put_frame,
+    Closed, Code, MAX_BODY, MessageHeader, PLUGIN_CONNECTION, REQUEST, RUNTIME_CONNECTION, Side,
+    Split, put_frame,
 };
 
 use crate::peer::{connect, connect_over, request, response};
@@ -182,6 +182,20 @@ async fn an_answer_over_the_limit_becomes_an_error() {
 }
 
 #[tokio::test]
+async fn the_longest_answer_is_sent_and_one_byte_more_becomes_an_error() {
+    let mut it = connect(Side::Plugin);
+    // In front of the payload stand its tag and, in four bytes, its length.
+    let longest = MAX_BODY - 5;
+    for (stream, length, sent) in [(1, longest, true), (3, longest + 1, false)] {
+        it.peer.ask(stream, "Method", b"").await;
+        let request = it.incoming.next().await.unwrap();
+        request.reply(Ok(vec![0; length]));
+        let (_, answer) = it.peer.next_answer().await;
+        assert_eq!(answer.is_ok(), sent);
+    }
+}
+
+#[tokio::test]
 async fn what_is_no_request_and_other_connections_are_ignored() {
     let mut it = connect(Side::Plugin);
     for kind in [0, 2, 3, 255] {
@@ -223,6 +237,21 @@ async fn an_answer_is_cut_as_containerd_takes_it() {
     }
     // The envelope adds a tag and a length to the payload.
     assert_eq!(lengths, [4096, MessageHeader::LEN + 5000 + 3 - 4096]);
+}
+
+#[tokio::test]
+async fn a_peer_may_leave_1024_requests_unanswered_and_no_more() {
+    let mut it = connect(Side::Plugin);
+    for number in 0..1024 {
+        it.peer.ask(2 * number + 1, "Method", b"").await;
+    }
+    let call = tokio::spawn(async move { it.caller.call("s", "m", vec![]).await });
+    let (stream, _) = it.peer.next_request().await;
+    it.peer.answer(&response(stream, b"still here")).await;
+    assert!(call.await.unwrap().is_ok());
+
+    it.peer.ask(2049, "Method", b"").await;
+    assert!(matches!(it.driver.await.unwrap(), Closed::Flooded));
 }
 
 #[tokio::test]

@@ -95,7 +95,8 @@ fn the_longest_frame_is_taken_and_one_byte_more_is_not() {
         }
         .encode()
     };
-    let longest = u32::try_from(MAX_FRAME).unwrap();
+    // A message's header, and the longest body.
+    let longest = 10 + u32::try_from(MAX_BODY).unwrap();
     assert_eq!(Demux::new().feed(&mut header(longest).as_slice()), Ok(None));
     let error = FrameTooLong {
         connection: 1,
@@ -111,18 +112,23 @@ fn the_longest_frame_is_taken_and_one_byte_more_is_not() {
 #[test]
 fn a_limit_on_first_frames_leaves_later_frames_of_a_message_alone() {
     let message = message(1, &[0; 100]).encode();
-    let mut bytes = BytesMut::new();
-    put_frame(&mut bytes, 1, &message[..20]);
-    put_frame(&mut bytes, 1, &message[20..]);
-    put_frame(&mut bytes, 1, &message);
-    let mut demux = Demux::new().first_frame_at_most(20);
-    let mut input = &*bytes;
-    assert!(matches!(
-        demux.feed(&mut input),
-        Ok(Some((1, Event::Message(_))))
-    ));
-    let error = demux.feed(&mut input).unwrap_err();
-    assert_eq!((error.length, error.limit), (110, 20));
+    for connection in [1, 2] {
+        let mut bytes = BytesMut::new();
+        put_frame(&mut bytes, connection, &message[..20]);
+        put_frame(&mut bytes, connection, &message[20..]);
+        put_frame(&mut bytes, connection, &message);
+        let mut demux = Demux::new().first_frame_at_most(20);
+        let mut input = &*bytes;
+        let (on, _) = demux.feed(&mut input).unwrap().unwrap();
+        assert_eq!(on, connection);
+        let (length, limit) = (110, 20);
+        let error = FrameTooLong {
+            connection,
+            length,
+            limit,
+        };
+        assert_eq!(demux.feed(&mut input), Err(error));
+    }
 }
 
 #[test]
