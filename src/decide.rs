@@ -119,9 +119,7 @@ fn inject(
         }
         adjustment.mounts = mounts::overlay(config);
 
-        let placed = surfaces.gpu.is_some() && config.node_name.is_some();
-        let topology = placed && staged.node(&config.topology_host_path).is_ok();
-        let environment = environment::overlay(config, surfaces, topology, &container.env);
+        let environment = environment::overlay(config, surfaces, staged, &container.env);
         adjustment.env = environment.changed;
         if !environment.repeated.is_empty() {
             let keys = environment.repeated;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::staged::Staged;
 use super::surfaces::Surfaces;
 use crate::config::Config;
 
@@ -14,14 +15,14 @@ pub(super) struct Environment {
     pub(super) repeated: Vec<String>,
 }
 
-/// The environment that goes with the overlay. `topology` is whether its document is staged for this node.
+/// The environment that goes with the overlay.
 pub(super) fn overlay(
     config: &Config,
     surfaces: Surfaces,
-    topology: bool,
+    staged: &impl Staged,
     own: &[String],
 ) -> Environment {
-    merge(table(config, surfaces, topology), own)
+    merge(table(config, surfaces, staged), own)
 }
 
 /// The environment of a ComputeDomain daemon.
@@ -58,7 +59,7 @@ fn topology_config(config: &Config) -> Variable {
 }
 
 /// The variables, in the order in which new ones are added.
-fn table(config: &Config, surfaces: Surfaces, topology: bool) -> Vec<Variable> {
+fn table(config: &Config, surfaces: Surfaces, staged: &impl Staged) -> Vec<Variable> {
     let mount = &config.overlay_mount_path;
     let below = |path: &str| mount.join(path).to_string();
     let row = |key, rule, value| Variable { key, rule, value };
@@ -86,7 +87,9 @@ fn table(config: &Config, surfaces: Surfaces, topology: bool) -> Vec<Variable> {
                 below("driver/config/machine-type"),
             ),
         ]);
-        if let Some(node) = config.node_name.as_ref().filter(|_| topology) {
+        if let Some(node) = &config.node_name
+            && staged.node(&config.topology_host_path).is_ok()
+        {
             table.push(row("NODE_NAME", Rule::IfUnset, node.clone()));
             table.push(topology_config(config));
         }

@@ -27,7 +27,7 @@ fn config() -> Config {
 /// What changes, as `KEY=value` items.
 fn changed(surfaces: Surfaces, own: &[&str]) -> Vec<String> {
     let own: Vec<String> = own.iter().map(|item| (*item).to_owned()).collect();
-    let environment = overlay(&config(), surfaces, true, &own);
+    let environment = overlay(&config(), surfaces, &Tree::staged().with_topology(), &own);
     let item = |(key, value)| format!("{key}={value}");
     environment.changed.into_iter().map(item).collect()
 }
@@ -189,5 +189,8 @@ fn only_repeated_keys_that_change_are_told() {
         "HOME=/",
     ];
     let own: Vec<String> = own.iter().map(|item| (*item).to_owned()).collect();
-    assert_eq!(overlay(&config(), GPU, false, &own).repeated, ["PATH"]);
+    assert_eq!(
+        overlay(&config(), GPU, &Tree::staged(), &own).repeated,
+        ["PATH"]
+    );
 }
