@@ -389,6 +389,33 @@ mod tests {
     }
 
     #[test]
+    fn every_text_of_an_adjustment_counts_to_the_last_byte() {
+        let text = |length: usize| "x".repeat(length);
+        let mount = |source, destination| Adjustment {
+            mounts: vec![Mount {
+                source: text(source),
+                destination: text(destination),
+                options: &[],
+            }],
+            ..Adjustment::default()
+        };
+        let env = |key, value| Adjustment {
+            env: vec![(text(key), text(value))],
+            ..Adjustment::default()
+        };
+        let cdi_device = |vendor, class| Adjustment {
+            cdi_devices: vec![text(vendor) + &text(class)],
+            ..Adjustment::default()
+        };
+        let kinds: [&dyn Fn(usize, usize) -> Adjustment; 3] = [&mount, &env, &cdi_device];
+        let most = MAX_BODY - 2 * 128;
+        for kind in kinds {
+            assert!(fits(&kind(10, most - 10)) && fits(&kind(most - 10, 10)));
+            assert!(!fits(&kind(11, most - 10)) && !fits(&kind(most - 10, 11)));
+        }
+    }
+
+    #[test]
     fn no_adjustment_is_an_empty_answer() {
         assert!(answer(None).is_empty());
     }

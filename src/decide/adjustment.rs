@@ -84,3 +84,47 @@ impl DeviceNode {
     /// The OCI device type of every node that the plugin adds.
     pub const KIND: &'static str = "c";
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_adjustment_that_adds_any_one_thing_is_not_empty() {
+        let mount = Mount {
+            source: "/s".to_owned(),
+            destination: "/d".to_owned(),
+            options: &[],
+        };
+        let device = DeviceNode {
+            path: "/dev/nvidia0".to_owned(),
+            major: 195,
+            minor: 0,
+            file_mode: 0o666,
+            uid: 0,
+            gid: 0,
+        };
+        let nothing = Adjustment::default();
+        assert!(nothing.is_empty());
+        for adjustment in [
+            Adjustment {
+                mounts: vec![mount],
+                ..nothing.clone()
+            },
+            Adjustment {
+                env: vec![("K".to_owned(), "v".to_owned())],
+                ..nothing.clone()
+            },
+            Adjustment {
+                devices: vec![device],
+                ..nothing.clone()
+            },
+            Adjustment {
+                cdi_devices: vec!["v/c=d".to_owned()],
+                ..nothing.clone()
+            },
+        ] {
+            assert!(!adjustment.is_empty(), "{adjustment:?}");
+        }
+    }
+}

@@ -188,6 +188,12 @@ fn a_command_line_that_cannot_be_read_is_told_in_one_line() {
 }
 
 #[test]
+fn whatever_else_the_parser_refuses_is_its_first_line() {
+    let error = clap::Error::raw(clap::error::ErrorKind::Io, "out of words\nUsage: ...\n");
+    assert_eq!(FlagError::from(error).to_string(), "out of words");
+}
+
+#[test]
 fn what_is_no_text_is_refused_by_name() {
     let bytes = || OsString::from_vec(vec![b'-', b'x', 0xff]);
     let error = Flags::parse([bytes()], |_| None).unwrap_err();

@@ -29,6 +29,21 @@ fn a_device_of_the_device_plugin_or_of_the_dra_driver_is_an_allocation() {
 }
 
 #[test]
+fn evidence_is_told_by_the_name_of_what_was_found() {
+    let granted = Container {
+        devices: vec![gpu("/dev/nvidia3")],
+        device_rules: vec![grant()],
+        ..Container::default()
+    };
+    for (container, text) in [
+        (allocated(), "CDI device k8s.device-plugin.nvidia.com/gpu=0"),
+        (granted, "/dev/nvidia3 with a grant of its own"),
+    ] {
+        assert_eq!(Evidence::of(&container).unwrap().to_string(), text);
+    }
+}
+
+#[test]
 fn no_other_cdi_device_is_an_allocation() {
     for name in [
         "",

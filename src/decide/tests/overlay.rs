@@ -106,6 +106,12 @@ fn infiniband_brings_no_device() {
 }
 
 #[test]
+fn infiniband_with_an_adapter_is_nothing_to_warn_of() {
+    let decision = decide(&[], &Tree::staged(), &pod(&[INFINIBAND]), &container(&[]));
+    assert_eq!(decision.warnings, []);
+}
+
+#[test]
 fn infiniband_without_an_adapter_is_warned_of() {
     let class = "/var/lib/nvml-mock/ib/sys/class/infiniband";
     let overlay = Tree::default().directory("/var/lib/nvml-mock/driver/config");
