@@ -226,6 +226,22 @@ async fn an_adjusted_container_is_counted_with_its_surfaces_and_logged() {
 }
 
 #[tokio::test]
+async fn what_a_container_goes_without_is_a_warning_with_its_names() {
+    let fixture = fixture(Host(|| ()), None);
+    let asked = request("nvml-mock.nvidia.com/imex-channels", "app", "c");
+    assert_eq!(fixture.ask(&asked, LONG).await, Ok(Vec::new()));
+    let line = fixture.only("warn");
+    assert!(
+        line.starts_with(r#""msg":"no mock IMEX channel in "#),
+        "{line}"
+    );
+    assert!(
+        line.ends_with(r#""namespace":"n","pod":"p","container":"c"}"#),
+        "{line}"
+    );
+}
+
+#[tokio::test]
 async fn a_panic_while_the_disk_is_read_leaves_the_container_as_it_is() {
     let fixture = fixture(panicking(), None);
     assert_eq!(fixture.ask(&annotated(), LONG).await, Ok(Vec::new()));
