@@ -60,6 +60,7 @@ pub mod create;
 pub mod explain;
 pub mod host;
 pub mod jsonl;
+mod nvidia;
 pub mod oci;
 pub mod plugin_log;
 pub mod pod;

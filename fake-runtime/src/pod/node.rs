@@ -3,14 +3,7 @@
 use super::cri::Device;
 use crate::cdi::{CdiDevice, CdiSpec, ContainerEdits, DeviceNode, Registry};
 use crate::host::Host;
-
-const NVIDIA_MAJOR: i64 = 195;
-const NVIDIACTL_MINOR: i64 = 255;
-/// Linux gives it out when the module is loaded; this is what it usually gives.
-const NVIDIA_UVM_MAJOR: i64 = 510;
-
-/// How many GPUs a node can have: their minors end where those of the control nodes begin, at nvidia-modeset's.
-pub(super) const MOST_GPUS: u32 = 254;
+use crate::nvidia;
 
 /// A machine with a kubelet and a containerd on it.
 #[derive(Clone, Debug)]
@@ -105,25 +98,25 @@ pub(super) fn host_of_gpus(names: &[String]) -> Host {
 
 /// The device node of a GPU, as a device plugin hands it on.
 pub(super) fn gpu(number: u32) -> Device {
-    device(format!("/dev/nvidia{number}"), NVIDIA_MAJOR, number.into())
+    device(format!("/dev/nvidia{number}"), nvidia::MAJOR, number)
 }
 
 /// The device nodes that every process needs that uses a GPU.
 pub(super) fn gpu_control() -> [Device; 3] {
     [
-        ("/dev/nvidiactl", NVIDIA_MAJOR, NVIDIACTL_MINOR),
-        ("/dev/nvidia-uvm", NVIDIA_UVM_MAJOR, 0),
-        ("/dev/nvidia-uvm-tools", NVIDIA_UVM_MAJOR, 1),
+        ("/dev/nvidiactl", nvidia::MAJOR, nvidia::CTL_MINOR),
+        ("/dev/nvidia-uvm", nvidia::UVM_MAJOR, 0),
+        ("/dev/nvidia-uvm-tools", nvidia::UVM_MAJOR, 1),
     ]
     .map(|(path, major, minor)| device(path.to_owned(), major, minor))
 }
 
-fn device(path: String, major: i64, minor: i64) -> Device {
+fn device(path: String, major: u32, minor: u32) -> Device {
     Device {
         path,
         kind: "c".to_owned(),
-        major,
-        minor,
+        major: major.into(),
+        minor: minor.into(),
         mode: 0o666,
         uid: 0,
         gid: 0,

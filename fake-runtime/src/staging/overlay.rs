@@ -7,14 +7,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::tree::{Entry, Kind, TreeError, make_tree};
+use crate::nvidia;
 
-/// `nvidia<N>`, `nvidiactl` and `nvidia-modeset` share the driver's registered major.
-const NVIDIA_MAJOR: u32 = 195;
-const NVIDIACTL_MINOR: u32 = 255;
-const NVIDIA_MODESET_MINOR: u32 = 254;
-/// Majors that Linux gives out when the module is loaded; these are what it usually gives.
-const NVIDIA_UVM_MAJOR: u32 = 510;
-const IMEX_CHANNELS_MAJOR: u32 = 234;
+/// As many IMEX channels as NVIDIA's driver can have, and more HCAs than any machine.
+const MOST_OTHERS: u32 = 2048;
 
 const CDI_SPEC: &str = "cdi/nvml-mock-nri.yaml";
 const EMPTY_LIBRARIES: [&str; 5] = [
@@ -120,8 +116,18 @@ impl Overlay {
     ///
     /// # Errors
     ///
-    /// The first thing that cannot be made; device nodes take root.
+    /// More of something than a node can have, before anything is made; or the first thing that cannot be made,
+    /// as device nodes cannot without root.
     pub fn stage(&self, dir: &Path, devices: Devices) -> Result<(), TreeError> {
+        for (what, count, most) in [
+            ("GPUs", self.gpus, nvidia::MOST_GPUS),
+            ("IMEX channels", self.imex_channels, MOST_OTHERS),
+            ("HCAs", self.hcas, MOST_OTHERS),
+        ] {
+            if count > most {
+                return Err(TreeError::TooMany { what, count, most });
+            }
+        }
         make_tree(dir, &self.entries(dir, devices))
     }
 
@@ -173,21 +179,22 @@ impl Overlay {
 
     /// Path, major and minor of every device, below the overlay.
     fn nodes(&self) -> impl Iterator<Item = (String, u32, u32)> {
-        let gpus = (0..self.gpus).map(|gpu| (format!("driver/dev/nvidia{gpu}"), NVIDIA_MAJOR, gpu));
+        let gpus =
+            (0..self.gpus).map(|gpu| (format!("driver/dev/nvidia{gpu}"), nvidia::MAJOR, gpu));
         let control = [
-            ("driver/dev/nvidiactl", NVIDIA_MAJOR, NVIDIACTL_MINOR),
+            ("driver/dev/nvidiactl", nvidia::MAJOR, nvidia::CTL_MINOR),
             (
                 "driver/dev/nvidia-modeset",
-                NVIDIA_MAJOR,
-                NVIDIA_MODESET_MINOR,
+                nvidia::MAJOR,
+                nvidia::MODESET_MINOR,
             ),
-            ("driver/dev/nvidia-uvm", NVIDIA_UVM_MAJOR, 0),
-            ("driver/dev/nvidia-uvm-tools", NVIDIA_UVM_MAJOR, 1),
+            ("driver/dev/nvidia-uvm", nvidia::UVM_MAJOR, 0),
+            ("driver/dev/nvidia-uvm-tools", nvidia::UVM_MAJOR, 1),
         ];
         let control = control.into_iter().filter(|_| self.control_nodes);
         let channels = (0..self.imex_channels).map(|channel| {
             let path = format!("driver/dev/nvidia-caps-imex-channels/channel{channel}");
-            (path, IMEX_CHANNELS_MAJOR, channel)
+            (path, nvidia::IMEX_CHANNELS_MAJOR, channel)
         });
         gpus.chain(control.map(|(path, major, minor)| (path.to_owned(), major, minor)))
             .chain(channels)
@@ -293,6 +300,21 @@ mod tests {
         bare.stage(dir.path(), Devices::Links).unwrap();
         assert_eq!(names(dir.path()), ["driver"]);
         assert_eq!(names(&dir.path().join("driver/dev")), ["nvidia0"]);
+    }
+
+    #[test]
+    fn no_more_is_staged_than_a_node_can_have() {
+        let dir = tempfile::tempdir().unwrap();
+        let overlay = Overlay {
+            gpus: 255,
+            ..Overlay::default()
+        };
+        let error = overlay.stage(dir.path(), Devices::Links).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "cannot stage 255 GPUs: a node has 254 at most"
+        );
+        assert_eq!(names(dir.path()), [""; 0]);
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! The devices that a device plugin or a DRA driver gave a Pod's containers.
 
 use super::in_order;
+use crate::nvidia::MOST_GPUS;
 use crate::pod::cri::Device;
 use crate::pod::manifest::{Container, Pod};
-use crate::pod::node::{MOST_GPUS, gpu, gpu_control};
+use crate::pod::node::{gpu, gpu_control};
 use crate::pod::quantity::Quantity;
 
 const GPU_RESOURCE: &str = "nvidia.com/gpu";
