@@ -278,6 +278,23 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn an_agent_that_answers_without_an_end_is_not_read_to_it() {
+        let (_dir, lock) = lock_file();
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        // Faster than it can be read, so that reading alone never waits.
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let not_yet = "HTTP/1.1 100 Continue\r\n\r\n".repeat(1000);
+            while std::io::Write::write_all(&mut stream, not_yet.as_bytes()).is_ok() {}
+        });
+        // What is cut off is wrong in one way or another, and not late.
+        let reason = reason(&gate(&lock, port)).await;
+        assert!(reason.starts_with("node agent unreachable: "), "{reason}");
+        assert!(!reason.contains("no answer within"), "{reason}");
+    }
+
+    #[tokio::test]
     async fn an_agent_that_is_silent_for_half_a_second_is_unreachable() {
         let (_dir, lock) = lock_file();
         // The kernel accepts, nobody answers.

@@ -9,6 +9,7 @@ use hyper::client::conn::http1;
 use hyper::header::{CONNECTION, HOST};
 use hyper::{Request, StatusCode};
 use hyper_util::rt::TokioIo;
+use tokio::io::{self, AsyncReadExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
@@ -17,6 +18,13 @@ use crate::config::AgentUrl;
 
 /// From the look-up of the host's name to the answer's status.
 const ANSWER_LIMIT: Duration = Duration::from_millis(500);
+
+/// A status and a few headers; only the status is looked at.
+const MAX_HEAD_BYTES: usize = 16 * 1024;
+
+/// How far an answer is read. One that keeps coming, as interim responses can without end, would be read and read
+/// before the time is looked at again, and nothing else would be done on this thread meanwhile.
+const MAX_ANSWER_BYTES: u64 = 64 * 1024;
 
 /// Asks the node agent whether its tree is staged, for `patience` at most. Redirects are answers like any other.
 pub(super) async fn staged(url: &AgentUrl, patience: Duration) -> Result<(), Closed> {
@@ -35,7 +43,12 @@ pub(super) async fn staged(url: &AgentUrl, patience: Duration) -> Result<(), Clo
 async fn get(url: &AgentUrl) -> Result<StatusCode, Box<dyn Error + Send + Sync>> {
     let AgentUrl { host, port, path } = url;
     let stream = TcpStream::connect((host.as_str(), *port)).await?;
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+    let (read, write) = stream.into_split();
+    let bounded = io::join(read.take(MAX_ANSWER_BYTES), write);
+    let (mut sender, connection) = http1::Builder::new()
+        .max_buf_size(MAX_HEAD_BYTES)
+        .handshake(TokioIo::new(bounded))
+        .await?;
     let authority = if host.contains(':') {
         format!("[{host}]:{port}")
     } else {
