@@ -20,7 +20,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
-use tokio::task::AbortHandle;
+use tokio::task::{AbortHandle, yield_now};
 use tokio::time::{sleep, timeout};
 
 pub use answer::Probed;
@@ -92,6 +92,8 @@ async fn accept(listener: tokio::net::TcpListener, probed: Arc<Probed>) {
         }
         let connection = tokio::spawn(connection(stream, Arc::clone(&probed)));
         connections.push_back(connection.abort_handle());
+        // What came all at once is not put out unread: each gets its turn before the next takes a place.
+        yield_now().await;
     }
 }
 

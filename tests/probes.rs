@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -21,13 +21,20 @@ struct Served {
 }
 
 fn serve(gate: Option<Gate>) -> Served {
-    let metrics = Metrics::default();
-    let health = Health::new(metrics.clone());
+    serve_on(listen(), gate)
+}
+
+fn listen() -> TcpListener {
     let address = HealthAddr {
         host: "127.0.0.1".into(),
         port: 0,
     };
-    let listener = probes::listen(&address).unwrap();
+    probes::listen(&address).unwrap()
+}
+
+fn serve_on(listener: TcpListener, gate: Option<Gate>) -> Served {
+    let metrics = Metrics::default();
+    let health = Health::new(metrics.clone());
     let probed = Probed {
         health: Arc::clone(&health),
         gate: gate.map(Arc::new),
@@ -77,6 +84,26 @@ fn gate(lock: &Path) -> Gate {
     };
     let lock_path = AbsolutePath::new(lock.to_str().unwrap()).unwrap();
     Gate::new(&StagingGate { url, lock_path })
+}
+
+#[test]
+fn probes_that_come_all_at_once_are_all_answered() {
+    let listener = listen();
+    let address = listener.local_addr().unwrap();
+    // Twice as many as are served at once, and all of them there before the first is accepted.
+    let clients: Vec<_> = (0..128)
+        .map(|_| {
+            let mut client = TcpStream::connect(address).unwrap();
+            write!(client, "GET /healthz HTTP/1.1\r\nhost: probes\r\n\r\n").unwrap();
+            client
+        })
+        .collect();
+    let _served = serve_on(listener, None);
+    for mut client in clients {
+        let mut response = String::new();
+        client.read_to_string(&mut response).unwrap();
+        assert!(response.ends_with(OK), "{response:?}");
+    }
 }
 
 #[test]
