@@ -15,7 +15,7 @@ use crate::health::Health;
 use crate::host::Host;
 use crate::logging::Log;
 use crate::metrics::Metrics;
-use crate::panics::log_panics;
+use crate::panics::{caught, caught_in, log_panics};
 use crate::probes::{self, Probed};
 use crate::session::{ConnectError, Identity, Origin, Session, SessionError};
 use crate::signals::Stop;
@@ -45,6 +45,9 @@ pub enum RunError {
     /// The system refuses what every process has.
     #[error("cannot start: {0}")]
     System(#[from] io::Error),
+    /// A bug of this program, or of a library that knows no other way to say what it lacks.
+    #[error("cannot go on: {0}")]
+    Panic(String),
     /// The runtime passed on something that is no connection.
     #[error(transparent)]
     Connect(#[from] ConnectError),
@@ -78,11 +81,13 @@ pub fn run(
     log_panics();
     log_start(&config);
 
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .thread_keep_alive(IDLE_THREAD)
-        .build()?;
-    let served = runtime.block_on(serve(config, metrics, variable));
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    builder.enable_all().thread_keep_alive(IDLE_THREAD);
+    // Without a descriptor for its signals it panics.
+    let runtime = caught(|| builder.build()).map_err(RunError::Panic)??;
+    let served = runtime
+        .block_on(caught_in(serve(config, metrics, variable)))
+        .unwrap_or_else(|panic| Err(RunError::Panic(panic)));
     // Threads on a hung mount must not keep the process.
     runtime.shutdown_background();
     tracing::info!("stopped");

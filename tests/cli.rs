@@ -344,3 +344,19 @@ fn a_plain_log_is_no_json() {
     let line = stdout.lines().next().unwrap();
     assert!(line.contains("Z INFO  starting version=\""), "{line}");
 }
+
+#[test]
+fn too_few_file_descriptors_are_told_like_any_other_error() {
+    let plugin = env!("CARGO_BIN_EXE_nri-plugin");
+    let flags = "--health-addr=127.0.0.1:0 --socket-path=/nowhere/nri.sock";
+    for limit in 5..=12 {
+        let output = Command::new("sh")
+            .args(["-c", &format!("ulimit -n {limit}; exec {plugin} {flags}")])
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{limit}: {stderr}");
+        assert_eq!(stderr.lines().count(), 1, "{limit}: {stderr}");
+        assert!(stderr.starts_with("nri-plugin: "), "{limit}: {stderr}");
+    }
+}
