@@ -1,9 +1,12 @@
 //! How the connection to the runtime comes about.
 
 use std::ffi::OsStr;
+use std::fs::Metadata;
 use std::io;
-use std::path::PathBuf;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
 
+use rustix::io::Errno;
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 use thiserror::Error;
 use tokio::net::UnixStream;
@@ -89,7 +92,7 @@ impl Origin {
                     .await
                     .map_err(|error| ConnectError::Socket {
                         path: path.clone(),
-                        error,
+                        error: told_apart(error, path),
                     })
             }
             Self::Inherited(descriptor) => {
@@ -100,6 +103,15 @@ impl Origin {
             }
         }
     }
+}
+
+/// The kernel says of a path that is no socket what it says of one where nobody listens.
+fn told_apart(error: io::Error, path: &Path) -> io::Error {
+    let is_other = |it: Metadata| !it.file_type().is_socket();
+    if error.kind() == io::ErrorKind::ConnectionRefused && path.metadata().is_ok_and(is_other) {
+        return Errno::NOTSOCK.into();
+    }
+    error
 }
 
 /// A number becomes a descriptor one owns only by unsafe code, or as here: the kernel duplicates it, by
@@ -120,7 +132,6 @@ mod tests {
     use std::fs::File;
     use std::os::fd::AsRawFd;
     use std::os::unix::net::UnixListener;
-    use std::path::Path;
 
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -193,6 +204,14 @@ mod tests {
         assert_eq!(
             refusal(&socket).await,
             "Connection refused (os error 111); the runtime is down, or came back with NRI turned off"
+        );
+    }
+
+    #[tokio::test]
+    async fn what_is_no_socket_is_not_taken_for_a_runtime_that_is_down() {
+        assert_eq!(
+            refusal(Path::new("/dev/null")).await,
+            "Socket operation on non-socket (os error 88); is --socket-path right?"
         );
     }
 
