@@ -8,7 +8,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::decide::{Entry, Node, NodeKind, Staged};
@@ -23,6 +23,7 @@ const DRIVERS_FRESH: Duration = Duration::from_secs(5);
 pub struct Host {
     proc_devices: PathBuf,
     drivers: Mutex<Option<(Instant, CharDrivers)>>,
+    unreadable: Once,
 }
 
 impl Host {
@@ -36,6 +37,7 @@ impl Host {
         Self {
             proc_devices: path.into(),
             drivers: Mutex::new(None),
+            unreadable: Once::new(),
         }
     }
 
@@ -45,11 +47,24 @@ impl Host {
         let fresh = cached
             .take()
             .filter(|(read, _)| now.saturating_duration_since(*read) < DRIVERS_FRESH);
-        let (_, drivers) = cached.insert(fresh.unwrap_or_else(|| {
-            let text = fs::read_to_string(&self.proc_devices).unwrap_or_default();
-            (now, CharDrivers::parse(&text))
-        }));
+        let (_, drivers) = cached.insert(fresh.unwrap_or_else(|| (now, self.read_drivers())));
         drivers.of(major).to_vec()
+    }
+
+    fn read_drivers(&self) -> CharDrivers {
+        match fs::read(&self.proc_devices) {
+            Ok(list) => CharDrivers::parse(&String::from_utf8_lossy(&list)),
+            Err(error) => {
+                self.unreadable.call_once(|| {
+                    tracing::warn!(
+                        path = %self.proc_devices.display(),
+                        %error,
+                        "cannot read the kernel's drivers, nodes of a real NVIDIA driver are not told from mock ones",
+                    );
+                });
+                CharDrivers::default()
+            }
+        }
     }
 }
 

@@ -2,7 +2,11 @@
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 
+use tracing::level_filters::LevelFilter;
+
 use super::*;
+use crate::logging::Format;
+use crate::logging::tests::Logged;
 
 fn path(path: impl AsRef<std::path::Path>) -> AbsolutePath {
     AbsolutePath::new(path.as_ref().to_str().unwrap()).unwrap()
@@ -133,4 +137,27 @@ fn the_kernel_drivers_are_read_again_only_when_they_are_five_seconds_old() {
 #[test]
 fn the_kernel_of_this_machine_has_a_driver_for_its_null_device() {
     assert_eq!(Host::default().char_drivers(1), ["mem"]);
+}
+
+#[test]
+fn a_driver_with_an_odd_name_hides_no_other() {
+    let directory = tempfile::tempdir().unwrap();
+    let list = directory.path().join("devices");
+    fs::write(&list, b"Character devices:\n 10 \xff\n195 nvidia\n").unwrap();
+    let host = Host::with_proc_devices(list);
+    assert_eq!(host.char_drivers(195), ["nvidia"]);
+}
+
+#[test]
+fn a_list_of_drivers_that_cannot_be_read_is_warned_of_once() {
+    let logged = Logged::new(LevelFilter::WARN, Format::Json);
+    let host = Host::with_proc_devices("/nowhere/devices");
+    let now = Instant::now();
+    for seconds in [0, 10, 20] {
+        let drivers = host.char_drivers_at(now + Duration::from_secs(seconds), 195);
+        assert!(drivers.is_empty());
+    }
+    let text = logged.text();
+    assert_eq!(text.lines().count(), 1, "{text}");
+    assert!(text.contains("/nowhere/devices"), "{text}");
 }
