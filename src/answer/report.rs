@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{Decided, Failure};
 use crate::convert::Asked;
-use crate::decide::{Adjustment, Outcome, Selection, Warning};
+use crate::decide::{Adjustment, Outcome, Reason, Selection, Warning};
 use crate::metrics::Metrics;
 
 /// A decision came about.
@@ -36,6 +36,11 @@ pub(super) fn decided(metrics: &Metrics, asked: &Asked, decided: &Decided, took:
                 Selection::Daemon | Selection::LeaveAlone { .. } => "compute domain daemon".into(),
             };
             (selected.clone().into(), selected.into(), adjustment)
+        }
+        Outcome::Unmodified(reason @ Reason::OverlayNotStaged) => {
+            let what = "overlay is required, container left unmodified";
+            subject.warn_because(what, reason.as_str());
+            (reason.as_str().into(), reason.as_str().into(), &none)
         }
         Outcome::Unmodified(reason) => (reason.as_str().into(), reason.as_str().into(), &none),
         Outcome::Gated { reason } => {

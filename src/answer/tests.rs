@@ -67,6 +67,14 @@ fn fixture<S: Staged + Send + Sync + 'static>(staged: S, gate: Option<Gate>) -> 
         compute_domain_staging: Some("true".into()),
         ..Flags::default()
     };
+    fixture_of(flags, staged, gate)
+}
+
+fn fixture_of<S: Staged + Send + Sync + 'static>(
+    flags: Flags,
+    staged: S,
+    gate: Option<Gate>,
+) -> Fixture<S> {
     let config = Arc::new(Config::resolve(flags).unwrap());
     let metrics = Metrics::default();
     let health = Health::new(metrics.clone());
@@ -316,6 +324,24 @@ async fn a_closed_gate_leaves_the_container_as_it_is_and_says_why() {
             r#""msg":"staging gate closed, container left unmodified","namespace":"n","pod":"p","#,
             r#""container":"c","reason":"staging lock unavailable: /nowhere/lock: "#,
             r#"No such file or directory (os error 2)"}"#
+        )
+    );
+}
+
+#[tokio::test]
+async fn a_required_overlay_that_is_not_staged_is_warned_of() {
+    let flags = Flags {
+        feature_gates: Some("RequireStagedOverlay=true".into()),
+        ..Flags::default()
+    };
+    let fixture = fixture_of(flags, Host(|| ()), None);
+    assert_eq!(fixture.ask(&annotated(), LONG).await, Ok(Vec::new()));
+    fixture.assert_counted("unmodified", "overlay not staged");
+    assert_eq!(
+        fixture.only("warn"),
+        concat!(
+            r#""msg":"overlay is required, container left unmodified","namespace":"n","pod":"p","#,
+            r#""container":"c","reason":"overlay not staged"}"#
         )
     );
 }
