@@ -1,6 +1,7 @@
 //! A plugin binary started as a process of its own.
 
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
@@ -30,6 +31,15 @@ pub struct Exit {
     pub status: ExitStatus,
     /// All of its stderr, as far as it is text.
     pub stderr: String,
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.stderr.trim_end() {
+            "" => write!(f, "{}, with nothing on stderr", self.status),
+            stderr => write!(f, "{}: {stderr}", self.status),
+        }
+    }
 }
 
 /// A plugin binary to start.
@@ -184,12 +194,11 @@ fn is_for_plugins(name: &OsString) -> bool {
 fn lines(stream: impl AsyncRead + Send + Unpin + 'static) -> mpsc::UnboundedReceiver<String> {
     let (sender, receiver) = mpsc::unbounded_channel();
     tokio::spawn(async move {
-        let mut lines = BufReader::new(stream).lines();
-        while let Ok(Some(line)) = lines.next_line().await {
-            if sender.send(line).is_err() {
-                // Nobody reads the log any more; the plugin may go on writing it.
-                while let Ok(Some(_)) = lines.next_line().await {}
-            }
+        // By bytes: to stop at what is no text would be to close the pipe that the plugin writes to.
+        let mut lines = BufReader::new(stream).split(b'\n');
+        while let Ok(Some(line)) = lines.next_segment().await {
+            // Once nobody reads the log any more, the plugin may go on writing it.
+            let _ = sender.send(String::from_utf8_lossy(&line).into_owned());
         }
     });
     receiver
@@ -200,4 +209,18 @@ async fn text(mut stream: impl AsyncRead + Unpin) -> String {
     // What came before an error is still worth showing.
     let _ = stream.read_to_end(&mut bytes).await;
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_log_line_that_is_no_text_does_not_end_the_log() {
+        let command = PluginCommand::new("/bin/sh").args(["-c", r"printf 'a\377\nb\n'"]);
+        let mut process = command.spawn().unwrap();
+        assert_eq!(process.next_log_line().await.as_deref(), Some("a\u{fffd}"));
+        assert_eq!(process.next_log_line().await.as_deref(), Some("b"));
+        assert_eq!(process.next_log_line().await, None);
+    }
 }

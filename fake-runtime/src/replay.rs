@@ -109,7 +109,7 @@ impl Replay {
         tokio::select! {
             registered = self.runtime.plugin_registered() => Ok(registered.map(drop)?),
             exit = ended => Err(ReplayError::Ended(match exit {
-                Ok(exit) => format!("{}: {}", exit.status, exit.stderr.trim_end()),
+                Ok(exit) => exit.to_string(),
                 Err(error) => error.to_string(),
             })),
         }

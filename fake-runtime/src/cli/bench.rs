@@ -101,8 +101,7 @@ async fn start(profile: &'static Profile, path: &Path, args: &[OsString]) -> Res
     tokio::select! {
         registered = runtime.plugin_registered() => drop(registered?),
         exit = process.exited() => {
-            let exit = exit?;
-            return Err(format!("the plugin ended, {}: {}", exit.status, exit.stderr.trim_end()).into());
+            return Err(format!("the plugin ended, {}", exit?).into());
         }
     }
     Ok(Candidate { runtime, process })

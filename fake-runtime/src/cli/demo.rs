@@ -103,8 +103,7 @@ async fn registered(runtime: &FakeRuntime, process: &mut PluginProcess) -> Resul
     tokio::select! {
         registered = runtime.plugin_registered() => Ok(registered?.to_string()),
         exit = process.exited() => {
-            let exit = exit?;
-            Err(format!("the plugin ended, {}: {}", exit.status, exit.stderr.trim_end()).into())
+            Err(format!("the plugin ended, {}", exit?).into())
         }
     }
 }
