@@ -5,6 +5,7 @@ mod text;
 
 use std::fmt;
 
+use nri_plugin::logging::on_one_line;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -59,7 +60,7 @@ impl fmt::Display for Sign {
 impl fmt::Display for Change {
     /// As one line: `+ mount /opt/nvml-mock from /var/lib/nvml-mock (bind, rbind rprivate ro nosuid nodev)`.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{} {}", self.sign(), text::text(self))
+        write!(out, "{} {}", self.sign(), on_one_line(&text::text(self)))
     }
 }
 

@@ -14,10 +14,13 @@ mod vectors;
 use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser, Subcommand};
 use fake_runtime::profile::{Profile, UnknownVersion};
+use nri_plugin::logging::on_one_line;
+use tokio::signal::unix::{SignalKind, signal};
 
 /// What a command ends with.
 type Result<T = Verdict> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
@@ -39,7 +42,7 @@ struct Cli {
     command: Command,
 }
 
-const EXIT_STATUS: &str = "Exit status: 0 all well, 1 a difference or a failure, 2 wrong usage.";
+const EXIT_STATUS: &str = "Exit status: 0 all well, 1 a difference or a failure, 2 wrong usage, 128 + its number after a signal.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -77,11 +80,15 @@ pub(super) fn main() -> ExitCode {
         Ok(Verdict::Different) => ExitCode::FAILURE,
         // Whoever reads our output has seen enough, as in `fake-runtime … | head`.
         Err(error) if is_broken_pipe(&*error) => ExitCode::SUCCESS,
-        Err(error) => {
-            // With stderr closed too, nobody is left to tell.
-            let _ = writeln!(anstream::stderr(), "fake-runtime: {error}");
-            ExitCode::FAILURE
-        }
+        Err(error) => match error.downcast_ref() {
+            // Who asked for the end need not be told of it.
+            Some(&Interrupted { signal }) => ExitCode::from(128 + signal),
+            None => {
+                // With stderr closed too, nobody is left to tell.
+                let _ = writeln!(anstream::stderr(), "fake-runtime: {}", one_line(&*error));
+                ExitCode::FAILURE
+            }
+        },
     }
 }
 
@@ -106,17 +113,44 @@ fn profile(version: &str) -> std::result::Result<&'static Profile, UnknownVersio
     Profile::find(version)
 }
 
-/// Runs what talks to plugins.
+/// How long what is still going on may take to end.
+const SHUTDOWN_LIMIT: Duration = Duration::from_secs(1);
+
+/// SIGINT or SIGTERM came.
+#[derive(Debug, thiserror::Error)]
+#[error("interrupted by signal {signal}")]
+struct Interrupted {
+    signal: u8,
+}
+
+/// Runs what talks to plugins. When it is interrupted, the plugin that it started and its files go with it.
 fn block_on<T>(talk: impl Future<Output = Result<T>>) -> Result<T> {
-    tokio::runtime::Builder::new_multi_thread()
+    let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
-        .build()?
-        .block_on(talk)
+        .build()?;
+    let talked = runtime.block_on(async {
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut terminate = signal(SignalKind::terminate())?;
+        tokio::select! {
+            talked = talk => talked,
+            _ = interrupt.recv() => Err(Interrupted { signal: 2 }.into()),
+            _ = terminate.recv() => Err(Interrupted { signal: 15 }.into()),
+        }
+    });
+    // A file that somebody never writes to must not keep the process.
+    runtime.shutdown_timeout(SHUTDOWN_LIMIT);
+    talked
 }
 
 /// Ends the process as clap does on wrong usage: for what only shows once files have been read.
 fn usage(kind: ErrorKind, message: &str) -> ! {
     Cli::command().error(kind, message).exit()
+}
+
+/// A plugin's last words may be several lines, and a path may hold anything.
+fn one_line(error: &dyn Error) -> String {
+    let lines = error.to_string().lines().collect::<Vec<_>>().join("; ");
+    on_one_line(&lines)
 }
 
 fn is_broken_pipe(error: &(dyn Error + Send + Sync + 'static)) -> bool {

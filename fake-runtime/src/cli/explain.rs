@@ -10,6 +10,7 @@ use fake_runtime::host::Host;
 use fake_runtime::requests::Requests;
 use nri_plugin::config::Config;
 use nri_plugin::flags::{Flags, Invocation};
+use nri_plugin::logging::on_one_line;
 use serde_json::json;
 
 use super::show::{self, BOLD, DIM};
@@ -76,7 +77,7 @@ fn text(out: &mut dyn Write, name: &str, explanation: &Explanation) -> std::io::
         decision,
         changes,
     } = explanation;
-    writeln!(out, "{BOLD}{name}{BOLD:#}")?;
+    writeln!(out, "{BOLD}{}{BOLD:#}", on_one_line(name))?;
     for Rule {
         rule,
         found,
@@ -84,11 +85,12 @@ fn text(out: &mut dyn Write, name: &str, explanation: &Explanation) -> std::io::
     } in rules
     {
         let mark = if *decides { " <- decides" } else { "" };
+        let found = on_one_line(found);
         writeln!(out, "  {DIM}{rule}:{DIM:#} {found}{BOLD}{mark}{BOLD:#}")?;
     }
     writeln!(out, "  {BOLD}{}{BOLD:#}: {reason}", decision.outcome.name())?;
     for warning in &decision.warnings {
-        writeln!(out, "  warning: {warning}")?;
+        writeln!(out, "  warning: {}", on_one_line(&warning.to_string()))?;
     }
     match changes {
         Ok(changes) => show::all(out, changes)?,

@@ -7,6 +7,7 @@ use fake_runtime::changes::{Change, Sign, changes};
 use fake_runtime::create::{Answer, CreateError};
 use fake_runtime::plugin_log::LoggedDecision;
 use fake_runtime::runtime::{Asked, Created, Refused};
+use nri_plugin::logging::on_one_line;
 
 pub(super) const BOLD: Style = Style::new().bold();
 pub(super) const DIM: Style = Style::new().dimmed();
@@ -21,14 +22,14 @@ pub(super) fn container(
     created: &Result<Created, Refused>,
     decision: Option<&LoggedDecision>,
 ) -> io::Result<()> {
-    writeln!(out, "{BOLD}{name}{BOLD:#}")?;
+    writeln!(out, "{BOLD}{}{BOLD:#}", on_one_line(name))?;
     let (asked, outcome) = match created {
         Ok(created) => (&created.asked, Ok(created)),
         Err(refused) => (&refused.asked, Err(&refused.error)),
     };
     asked.iter().try_for_each(|asked| plugin(out, asked))?;
     if let Some(LoggedDecision { reason, .. }) = decision {
-        writeln!(out, "  why: {reason}")?;
+        writeln!(out, "  why: {}", on_one_line(reason))?;
     }
     match outcome {
         Ok(created) => all(out, &changes(&created.before, &created.after)),
@@ -47,6 +48,8 @@ fn plugin(out: &mut dyn Write, asked: &Asked) -> io::Result<()> {
         Answer::Adjust(_) => Style::new(),
         Answer::Error { .. } | Answer::Lost(_) => RED,
     };
+    let plugin = on_one_line(&plugin.to_string());
+    let answer = on_one_line(&answer.to_string());
     let took = latency.as_secs_f64() * 1000.0;
     writeln!(
         out,
@@ -56,7 +59,11 @@ fn plugin(out: &mut dyn Write, asked: &Asked) -> io::Result<()> {
 
 /// Why containerd makes no container.
 pub(super) fn refused(out: &mut dyn Write, error: &CreateError) -> io::Result<()> {
-    writeln!(out, "  {RED}refused{RED:#}: {error}")
+    writeln!(
+        out,
+        "  {RED}refused{RED:#}: {}",
+        on_one_line(&error.to_string())
+    )
 }
 
 /// One change a line.
