@@ -16,7 +16,10 @@ pub(super) enum Failure {
     /// The plugin answered, and stays: with an error, or with something that cannot be decoded.
     #[error("rpc error: code = {} desc = {}", go_name(.0.code), .0.message)]
     Answered(Status),
-    /// The plugin is lost, and its connection is closed if it is not yet.
+    /// Its connection ended, and with it the plugin.
+    #[error("ttrpc: closed")]
+    Closed,
+    /// The plugin is lost, and its connection is yet to be closed.
     #[error("{0}")]
     Lost(String),
     /// Nothing was sent: the request is too large, by its length in bytes.
@@ -45,7 +48,7 @@ impl From<CallError> for Failure {
             CallError::Undecodable(error) => undecodable(error),
             CallError::RequestTooLarge(length) => Self::TooLarge(length),
             CallError::DeadlineExceeded(_) => Self::Lost("context deadline exceeded".to_owned()),
-            CallError::Closed => Self::Lost("ttrpc: closed".to_owned()),
+            CallError::Closed => Self::Closed,
             error => Self::Lost(error.to_string()),
         }
     }
@@ -62,7 +65,7 @@ impl From<Failure> for Answer {
                 code: go_name(Code::RESOURCE_EXHAUSTED),
                 message: failure.to_string(),
             },
-            Failure::Lost(why) => Self::Lost(why),
+            Failure::Closed | Failure::Lost(_) => Self::Lost(failure.to_string()),
         }
     }
 }

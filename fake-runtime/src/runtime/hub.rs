@@ -191,6 +191,15 @@ impl Hub {
         });
     }
 
+    /// Resolves once the connection is removed.
+    pub(super) async fn removed(&self, connection: &str) {
+        let mut state = self.state.subscribe();
+        // The sender lives as long as the hub does.
+        let _ = state
+            .wait_for(|state| !state.open.contains(connection))
+            .await;
+    }
+
     pub(super) fn take_lost_validators(&self) -> Vec<String> {
         let mut lost = Vec::new();
         self.state

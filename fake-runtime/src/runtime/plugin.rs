@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use nri_proto::wire::Caller;
 use tokio::task::AbortHandle;
+use tokio::time::timeout;
 
 use super::calls::{self, Failure};
 use super::hub::Hub;
@@ -62,8 +63,14 @@ impl Plugin {
         request: &impl prost::Message,
     ) -> Result<T, Failure> {
         let answer = calls::call(&self.caller, hub.timeouts.request, method, request).await;
-        if let Err(Failure::Lost(why)) = &answer {
-            self.close(hub, why);
+        match &answer {
+            // What ended the connection knows better why, and is about to say so; unless the runtime itself ends.
+            Err(closed @ Failure::Closed) => {
+                let _ = timeout(hub.timeouts.request, hub.removed(&self.connection)).await;
+                self.close(hub, &closed.to_string());
+            }
+            Err(Failure::Lost(why)) => self.close(hub, why),
+            _ => {}
         }
         answer
     }
