@@ -14,7 +14,7 @@ use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-pub use line::{Format, on_one_line};
+pub use line::{Format, last_line, on_one_line};
 use writer::Writer;
 
 /// How many bytes of formatted lines may wait for stdout before further ones are dropped.

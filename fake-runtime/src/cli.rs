@@ -19,7 +19,7 @@ use std::time::Duration;
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser, Subcommand};
 use fake_runtime::profile::{Profile, UnknownVersion};
-use nri_plugin::logging::on_one_line;
+use nri_plugin::logging::last_line;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// What a command ends with.
@@ -85,7 +85,7 @@ pub(super) fn main() -> ExitCode {
             Some(&Interrupted { signal }) => ExitCode::from(128 + signal),
             None => {
                 // With stderr closed too, nobody is left to tell.
-                let _ = writeln!(anstream::stderr(), "fake-runtime: {}", one_line(&*error));
+                let _ = writeln!(anstream::stderr(), "fake-runtime: {}", last_line(&*error));
                 ExitCode::FAILURE
             }
         },
@@ -145,12 +145,6 @@ fn block_on<T>(talk: impl Future<Output = Result<T>>) -> Result<T> {
 /// Ends the process as clap does on wrong usage: for what only shows once files have been read.
 fn usage(kind: ErrorKind, message: &str) -> ! {
     Cli::command().error(kind, message).exit()
-}
-
-/// A plugin's last words may be several lines, and a path may hold anything.
-fn one_line(error: &dyn Error) -> String {
-    let lines = error.to_string().lines().collect::<Vec<_>>().join("; ");
-    on_one_line(&lines)
 }
 
 fn is_broken_pipe(error: &(dyn Error + Send + Sync + 'static)) -> bool {

@@ -1,5 +1,6 @@
 //! One event as one line.
 
+use std::error::Error;
 use std::fmt::{self, Write};
 use std::time::SystemTime;
 
@@ -52,6 +53,12 @@ pub(super) fn format(format: Format, at: SystemTime, event: &Event<'_>) -> Strin
 /// terminal nothing.
 pub fn on_one_line(text: &str) -> String {
     without_controls(text, |control| control.escape_default().to_string())
+}
+
+/// An error as a program's last line: what it quotes may be several lines, such as a path or the words of whoever is
+/// at the other end.
+pub fn last_line(error: &dyn Error) -> String {
+    on_one_line(&error.to_string().lines().collect::<Vec<_>>().join("; "))
 }
 
 fn without_controls(text: &str, spelled_out: impl Fn(char) -> String) -> String {

@@ -14,9 +14,10 @@ use fake_runtime::replay::{Replay, Whom};
 use fake_runtime::requests::Requests;
 use fake_runtime::runtime::FakeRuntime;
 use fake_runtime::scenario::Scenario;
+use nri_plugin::logging::last_line;
 
 use super::simulate::Simulate;
-use super::{Output, Result, Verdict, one_line, usage};
+use super::{Output, Result, Verdict, usage};
 use golden::Goldens;
 use shown::Shown;
 use watch::Watch;
@@ -174,7 +175,7 @@ impl Args {
         loop {
             // What is wrong now may be mended by the next change.
             if let Err(error) = self.replay_all(out).await {
-                writeln!(anstream::stderr(), "fake-runtime: {}", one_line(&*error))?;
+                writeln!(anstream::stderr(), "fake-runtime: {}", last_line(&*error))?;
             }
             writeln!(anstream::stderr(), "waiting for a change")?;
             out.flush()?;
