@@ -50,7 +50,7 @@ pub(super) struct State {
     pub(super) registrations: usize,
     connections: usize,
     /// The connections that have not ended, by the names that they go by before registering.
-    open: BTreeSet<String>,
+    pub(super) open: BTreeSet<String>,
     pub(super) received: Vec<Received>,
 }
 
@@ -189,15 +189,6 @@ impl Hub {
                 why: why.to_owned(),
             });
         });
-    }
-
-    /// Resolves once the connection is removed.
-    pub(super) async fn removed(&self, connection: &str) {
-        let mut state = self.state.subscribe();
-        // The sender lives as long as the hub does.
-        let _ = state
-            .wait_for(|state| !state.open.contains(connection))
-            .await;
     }
 
     pub(super) fn take_lost_validators(&self) -> Vec<String> {

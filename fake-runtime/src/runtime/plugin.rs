@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use nri_proto::wire::Caller;
 use tokio::task::AbortHandle;
-use tokio::time::timeout;
 
 use super::calls::{self, Failure};
-use super::hub::Hub;
+use super::hub::{Hub, State};
 use super::link::Control;
 use crate::profile::Profile;
 
@@ -66,7 +65,9 @@ impl Plugin {
         match &answer {
             // What ended the connection knows better why, and is about to say so; unless the runtime itself ends.
             Err(closed @ Failure::Closed) => {
-                let _ = timeout(hub.timeouts.request, hub.removed(&self.connection)).await;
+                let is_removed =
+                    |state: &State| (!state.open.contains(&self.connection)).then_some(());
+                let _ = hub.wait("the end of a connection", is_removed).await;
                 self.close(hub, &closed.to_string());
             }
             Err(Failure::Lost(why)) => self.close(hub, why),
