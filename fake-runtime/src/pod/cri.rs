@@ -6,6 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use nri_proto::api::LinuxDevice;
+
 use super::manifest::{Propagation, SeccompProfile};
 
 /// A pod that is to be made.
@@ -125,6 +127,23 @@ pub struct Device {
     pub gid: u32,
     /// Of `r`, `w` and `m`.
     pub permissions: String,
+}
+
+impl Device {
+    /// What a privileged container, which has all devices of its node, shows of one of them.
+    #[must_use]
+    pub fn of_the_node(device: &LinuxDevice) -> Self {
+        Self {
+            path: device.path.clone(),
+            kind: device.r#type.clone(),
+            major: device.major,
+            minor: device.minor,
+            mode: device.file_mode.as_ref().map_or(0, |mode| mode.value),
+            uid: device.uid.as_ref().map_or(0, |uid| uid.value),
+            gid: device.gid.as_ref().map_or(0, |gid| gid.value),
+            permissions: "rwm".to_owned(),
+        }
+    }
 }
 
 /// Whom a container's process runs as.

@@ -55,16 +55,7 @@ fn node(request: &CreateContainerRequest) -> Node {
         node.mode = 0o666;
     }
     let linux = request.container.as_ref().unwrap().linux.as_ref().unwrap();
-    let devices = linux.devices.iter().map(|device| Device {
-        path: device.path.clone(),
-        kind: device.r#type.clone(),
-        major: device.major,
-        minor: device.minor,
-        mode: device.file_mode.as_ref().map_or(0, |mode| mode.value),
-        uid: device.uid.as_ref().map_or(0, |uid| uid.value),
-        gid: device.gid.as_ref().map_or(0, |gid| gid.value),
-        permissions: "rwm".to_owned(),
-    });
+    let devices = linux.devices.iter().map(Device::of_the_node);
     Node {
         pause_image: "localhost/pause:e2e".to_owned(),
         sandbox_pid: request.pod.as_ref().unwrap().pid,

@@ -167,18 +167,7 @@ fn devices(request: &CreateContainerRequest) -> Vec<Device> {
     let linux = request.container.as_ref().and_then(|it| it.linux.as_ref());
     let devices = linux.map(|linux| linux.devices.iter());
     let devices = devices.into_iter().flatten();
-    devices
-        .map(|device| Device {
-            path: device.path.clone(),
-            kind: device.r#type.clone(),
-            major: device.major,
-            minor: device.minor,
-            mode: device.file_mode.as_ref().map_or(0, |mode| mode.value),
-            uid: device.uid.as_ref().map_or(0, |uid| uid.value),
-            gid: device.gid.as_ref().map_or(0, |gid| gid.value),
-            permissions: "rwm".to_owned(),
-        })
-        .collect()
+    devices.map(Device::of_the_node).collect()
 }
 
 /// A request without the ids, which are random.
