@@ -4,7 +4,7 @@ use nri_proto::wire::MAX_BODY;
 use nri_proto::{api, narrow};
 use prost::{DecodeError, Message};
 
-use crate::decide::{Adjustment, Container, Device, DeviceNode, DeviceRule, Mount, Pod};
+use crate::decide::{Adjustment, BindMount, Container, Device, DeviceNode, DeviceRule, Mount, Pod};
 
 /// What the runtime asks about. Either may be absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -112,11 +112,8 @@ impl From<narrow::Container> for Container {
         Self {
             name: container.name,
             env: container.env,
-            mounts: container
-                .mounts
-                .into_iter()
-                .map(|mount| mount.destination)
-                .collect(),
+            mounts: container.mounts.into_iter().map(Mount::from).collect(),
+            user_namespace: linux.namespaces.iter().any(|it| it.r#type == "user"),
             devices: linux.devices.into_iter().map(Device::from).collect(),
             device_rules: rules.into_iter().map(DeviceRule::from).collect(),
             cdi_devices: container
@@ -124,6 +121,23 @@ impl From<narrow::Container> for Container {
                 .into_iter()
                 .map(|device| device.name)
                 .collect(),
+        }
+    }
+}
+
+impl From<narrow::Mount> for Mount {
+    fn from(mount: narrow::Mount) -> Self {
+        let narrow::Mount {
+            destination,
+            r#type: kind,
+            source,
+            options,
+        } = mount;
+        Self {
+            destination,
+            source,
+            kind,
+            options,
         }
     }
 }
@@ -194,16 +208,16 @@ impl From<Adjustment> for api::ContainerAdjustment {
     }
 }
 
-impl From<Mount> for api::Mount {
-    fn from(mount: Mount) -> Self {
-        let Mount {
+impl From<BindMount> for api::Mount {
+    fn from(mount: BindMount) -> Self {
+        let BindMount {
             source,
             destination,
             options,
         } = mount;
         Self {
             destination,
-            r#type: Mount::KIND.into(),
+            r#type: BindMount::KIND.into(),
             source,
             options: options.iter().map(|option| (*option).to_owned()).collect(),
         }
@@ -253,6 +267,13 @@ mod tests {
             major: number(major),
             minor: number(minor),
             access: "rw".into(),
+        }
+    }
+
+    fn namespace(kind: &str) -> api::LinuxNamespace {
+        api::LinuxNamespace {
+            r#type: kind.into(),
+            ..Default::default()
         }
     }
 
@@ -309,9 +330,11 @@ mod tests {
             mounts: vec![api::Mount {
                 destination: "/opt/nvml-mock".into(),
                 source: "/elsewhere".into(),
-                ..Default::default()
+                r#type: "bind".into(),
+                options: vec!["rbind".into(), "rshared".into()],
             }],
             linux: Some(api::LinuxContainer {
+                namespaces: ["pid", "user"].map(namespace).into(),
                 devices: vec![device],
                 resources: Some(resources),
                 ..Default::default()
@@ -337,12 +360,36 @@ mod tests {
         let expected = Container {
             name: "main".into(),
             env: vec!["A=1".into(), "A=2".into(), "B".into()],
-            mounts: vec!["/opt/nvml-mock".into()],
+            mounts: vec![Mount {
+                destination: "/opt/nvml-mock".into(),
+                source: "/elsewhere".into(),
+                kind: "bind".into(),
+                options: vec!["rbind".into(), "rshared".into()],
+            }],
             devices: vec![device],
             device_rules: vec![rule],
             cdi_devices: vec!["v/c=d".into()],
+            user_namespace: true,
         };
         assert_eq!(read(container), expected);
+    }
+
+    #[test]
+    fn only_a_namespace_of_the_type_user_is_a_user_namespace() {
+        let in_one = |types: &[&str]| {
+            let namespaces = types.iter().map(|it| namespace(it)).collect();
+            let linux = Some(api::LinuxContainer {
+                namespaces,
+                ..Default::default()
+            });
+            read(api::Container {
+                linux,
+                ..Default::default()
+            })
+            .user_namespace
+        };
+        assert!(in_one(&["user"]) && in_one(&["mount", "user", "pid"]));
+        assert!(!in_one(&[]) && !in_one(&["mount", "pid", "users", "User", ""]));
     }
 
     #[test]
@@ -392,7 +439,7 @@ mod tests {
     fn every_text_of_an_adjustment_counts_to_the_last_byte() {
         let text = |length: usize| "x".repeat(length);
         let mount = |source, destination| Adjustment {
-            mounts: vec![Mount {
+            mounts: vec![BindMount {
                 source: text(source),
                 destination: text(destination),
                 options: &[],
@@ -423,7 +470,7 @@ mod tests {
     #[test]
     fn an_adjustment_is_answered_with_present_owners_and_mode_also_when_0() {
         let adjustment = Adjustment {
-            mounts: vec![Mount {
+            mounts: vec![BindMount {
                 source: "/s".into(),
                 destination: "/d".into(),
                 options: &["rbind", "ro"],

@@ -25,10 +25,10 @@ mod surfaces;
 mod tests;
 mod warning;
 
-pub use adjustment::{Adjustment, DeviceNode, Mount};
+pub use adjustment::{Adjustment, BindMount, DeviceNode};
 pub use evidence::Evidence;
 pub use outcome::{Decision, Outcome, Reason, Refusal, Selection};
-pub use request::{Container, Device, DeviceRule, Pod};
+pub use request::{Container, Device, DeviceRule, Mount, Pod};
 pub use runtime::Runtime;
 pub use staged::{Entry, Node, NodeKind, Staged};
 pub use surfaces::{Gpu, Surfaces};

@@ -102,17 +102,37 @@ pub struct Mount {
     /// Where, in the container.
     #[prost(string, tag = "1")]
     pub destination: String,
+    /// `bind`, or a file system.
+    #[prost(string, tag = "2")]
+    pub r#type: String,
+    /// The path on the host, or what the file system makes of it.
+    #[prost(string, tag = "3")]
+    pub source: String,
+    /// Its options, in order.
+    #[prost(string, repeated, tag = "4")]
+    pub options: Vec<String>,
 }
 
 /// What is Linux's own about a container: [`api::LinuxContainer`](crate::api::LinuxContainer).
 #[derive(Clone, PartialEq, Eq, Message)]
 pub struct LinuxContainer {
+    /// The namespaces that it joins, or that are made for it.
+    #[prost(message, repeated, tag = "1")]
+    pub namespaces: Vec<LinuxNamespace>,
     /// Its device nodes.
     #[prost(message, repeated, tag = "2")]
     pub devices: Vec<LinuxDevice>,
     /// Its limits.
     #[prost(message, optional, tag = "3")]
     pub resources: Option<LinuxResources>,
+}
+
+/// A namespace: [`api::LinuxNamespace`](crate::api::LinuxNamespace).
+#[derive(Clone, PartialEq, Eq, Message)]
+pub struct LinuxNamespace {
+    /// `user`, `pid`, and so on, as OCI spells it.
+    #[prost(string, tag = "1")]
+    pub r#type: String,
 }
 
 /// A device node: [`api::LinuxDevice`](crate::api::LinuxDevice).

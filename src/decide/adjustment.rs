@@ -6,7 +6,7 @@ use std::collections::HashSet;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Adjustment {
     /// Bind mounts.
-    pub mounts: Vec<Mount>,
+    pub mounts: Vec<BindMount>,
     /// Environment variables that are new or get another value.
     pub env: Vec<(String, String)>,
     /// Character device nodes.
@@ -49,7 +49,7 @@ fn keep_first<T>(items: &mut Vec<T>, name: impl Fn(&T) -> &String, repeated: &mu
 
 /// A bind mount.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mount {
+pub struct BindMount {
     /// The path on the host.
     pub source: String,
     /// The path in the container.
@@ -58,7 +58,7 @@ pub struct Mount {
     pub options: &'static [&'static str],
 }
 
-impl Mount {
+impl BindMount {
     /// The OCI mount type of every mount that the plugin adds.
     pub const KIND: &'static str = "bind";
 }
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn an_adjustment_that_adds_any_one_thing_is_not_empty() {
-        let mount = Mount {
+        let mount = BindMount {
             source: "/s".to_owned(),
             destination: "/d".to_owned(),
             options: &[],

@@ -1,7 +1,7 @@
 //! The DRA driver's ComputeDomain daemon. It gets its driver through CDI, so it gets no overlay; but without
 //! its files it cannot run, so it is the one container that may be refused.
 
-use super::adjustment::{Adjustment, Mount};
+use super::adjustment::{Adjustment, BindMount};
 use super::environment;
 use super::outcome::{Outcome, Reason, Refusal, Selection};
 use super::request::{Container, Pod};
@@ -56,7 +56,7 @@ pub(super) fn adjust(config: &Config, container: &Container, staged: &impl Stage
     if config.node_name.is_none() {
         return Outcome::Refused(Refusal::NodeNameUnknown);
     }
-    let bind = |source: &AbsolutePath, destination: &str| Mount {
+    let bind = |source: &AbsolutePath, destination: &str| BindMount {
         source: source.to_string(),
         destination: destination.to_owned(),
         options: READ_ONLY_FILE,

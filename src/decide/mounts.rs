@@ -1,6 +1,6 @@
 //! The overlay in the container, and its configuration directory.
 
-use super::adjustment::Mount;
+use super::adjustment::BindMount;
 use super::staged::{NodeKind, Staged};
 use crate::config::Config;
 use crate::path::AbsolutePath;
@@ -15,8 +15,8 @@ const READ_ONLY: &[&str] = &["rbind", "rprivate", "ro", "nosuid", "nodev"];
 const WRITABLE: &[&str] = &["rbind", "rprivate", "rw", "nosuid", "nodev"];
 
 /// The two mounts. The second sits on the first, so their order matters.
-pub(super) fn overlay(config: &Config) -> Vec<Mount> {
-    let bind = |source: &AbsolutePath, destination: &AbsolutePath, options| Mount {
+pub(super) fn overlay(config: &Config) -> Vec<BindMount> {
+    let bind = |source: &AbsolutePath, destination: &AbsolutePath, options| BindMount {
         source: source.to_string(),
         destination: destination.to_string(),
         options,

@@ -33,14 +33,16 @@ pub struct Container {
     pub name: String,
     /// The environment as `KEY=value` items, in order, repeated keys kept.
     pub env: Vec<String>,
-    /// The destinations of the mounts, as the runtime spells them.
-    pub mounts: Vec<String>,
+    /// What is mounted already.
+    pub mounts: Vec<Mount>,
     /// The device nodes.
     pub devices: Vec<Device>,
     /// The device cgroup rules.
     pub device_rules: Vec<DeviceRule>,
     /// The names of the CDI devices, which runtimes tell from containerd 2.3 on.
     pub cdi_devices: Vec<String>,
+    /// Whether it runs in a user namespace (`hostUsers: false`).
+    pub user_namespace: bool,
 }
 
 impl Container {
@@ -48,8 +50,21 @@ impl Container {
     pub(super) fn mounts_at(&self, destination: &AbsolutePath) -> bool {
         self.mounts
             .iter()
-            .any(|mount| AbsolutePath::new(mount).as_ref() == Some(destination))
+            .any(|mount| AbsolutePath::new(&mount.destination).as_ref() == Some(destination))
     }
+}
+
+/// A mount that the container already has, as the runtime spells it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mount {
+    /// Where, in the container.
+    pub destination: String,
+    /// The path on the host, or what the file system makes of it.
+    pub source: String,
+    /// `bind`, or a file system.
+    pub kind: String,
+    /// The options, in order.
+    pub options: Vec<String>,
 }
 
 /// A device node that the container already has.

@@ -64,6 +64,14 @@ fn allocated() -> Container {
     }
 }
 
+/// A file system of the container's own at `destination`.
+fn mount(destination: &str) -> Mount {
+    Mount {
+        destination: destination.to_owned(),
+        ..Mount::default()
+    }
+}
+
 fn device(path: &str, major: i64, minor: i64) -> Device {
     Device {
         path: path.to_owned(),
@@ -100,7 +108,12 @@ fn adjustment(decision: Decision) -> Adjustment {
 /// The container after the adjustment, as the runtime shows it to the next plugin.
 fn applied(mut container: Container, adjustment: &Adjustment) -> Container {
     for mount in &adjustment.mounts {
-        container.mounts.push(mount.destination.clone());
+        container.mounts.push(Mount {
+            destination: mount.destination.clone(),
+            source: mount.source.clone(),
+            kind: BindMount::KIND.to_owned(),
+            options: mount.options.iter().map(|&it| it.to_owned()).collect(),
+        });
     }
     for (key, value) in &adjustment.env {
         let own = |item: &String| item.split_once('=').is_some_and(|(own, _)| own == key);

@@ -18,6 +18,12 @@ fn pod(full: &api::PodSandbox) -> narrow::PodSandbox {
 fn container(full: &api::Container) -> narrow::Container {
     let mount = |full: &api::Mount| narrow::Mount {
         destination: full.destination.clone(),
+        r#type: full.r#type.clone(),
+        source: full.source.clone(),
+        options: full.options.clone(),
+    };
+    let namespace = |full: &api::LinuxNamespace| narrow::LinuxNamespace {
+        r#type: full.r#type.clone(),
     };
     let device = |full: &api::LinuxDevice| narrow::LinuxDevice {
         path: full.path.clone(),
@@ -29,6 +35,7 @@ fn container(full: &api::Container) -> narrow::Container {
         devices: full.devices.clone(),
     };
     let linux = |full: &api::LinuxContainer| narrow::LinuxContainer {
+        namespaces: full.namespaces.iter().map(namespace).collect(),
         devices: full.devices.iter().map(device).collect(),
         resources: full.resources.as_ref().map(resources),
     };
@@ -72,7 +79,17 @@ fn the_recordings_hold_every_field_that_is_read() {
             .map(container)
     };
     assert!(containers().any(|it| !it.cdi_devices.is_empty()));
+    assert!(
+        containers()
+            .flat_map(|it| it.mounts)
+            .any(|it| { !it.r#type.is_empty() && !it.source.is_empty() && !it.options.is_empty() })
+    );
     let linux = || containers().filter_map(|it| it.linux);
+    assert!(
+        linux()
+            .flat_map(|it| it.namespaces)
+            .any(|it| !it.r#type.is_empty())
+    );
     assert!(
         linux()
             .flat_map(|it| it.devices)

@@ -44,12 +44,12 @@ fn the_daemon_gets_its_two_files_and_its_variable_and_nothing_of_the_overlay() {
         adjustment(decision),
         Adjustment {
             mounts: vec![
-                Mount {
+                BindMount {
                     source: BINARY.to_owned(),
                     destination: "/usr/bin/nvidia-imex.real".to_owned(),
                     options,
                 },
-                Mount {
+                BindMount {
                     source: "/var/lib/nvml-mock/topology/topology.yaml".to_owned(),
                     destination: "/opt/nvml-mock/topology/topology.yaml".to_owned(),
                     options,

@@ -14,12 +14,12 @@ fn the_overlay_is_mounted_read_only_and_its_configuration_writable_on_top() {
         assert_eq!(
             mounts,
             [
-                Mount {
+                BindMount {
                     source: "/var/lib/nvml-mock".to_owned(),
                     destination: "/mnt/gpu".to_owned(),
                     options: &["rbind", "rprivate", "ro", "nosuid", "nodev"],
                 },
-                Mount {
+                BindMount {
                     source: "/var/lib/nvml-mock/driver/config".to_owned(),
                     destination: "/mnt/gpu/driver/config".to_owned(),
                     options: &["rbind", "rprivate", "rw", "nosuid", "nodev"],

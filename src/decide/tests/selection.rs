@@ -159,14 +159,14 @@ fn infiniband_devices_are_no_evidence_of_anything() {
 
 #[test]
 fn a_container_that_has_the_overlay_is_left_alone_however_the_mount_is_spelled() {
-    for mount in [
+    for destination in [
         "/opt/nvml-mock",
         "/opt//nvml-mock/",
         "/opt/./nvml-mock",
         "/opt/x/../nvml-mock",
     ] {
         let mounted = Container {
-            mounts: vec!["/proc".to_owned(), mount.to_owned()],
+            mounts: vec![mount("/proc"), mount(destination)],
             ..container(&[])
         };
         for annotation in [DEVICES, INFINIBAND, IMEX] {
@@ -178,11 +178,11 @@ fn a_container_that_has_the_overlay_is_left_alone_however_the_mount_is_spelled()
             assert_eq!(
                 selection,
                 left_alone(Reason::OverlayAlreadyMounted),
-                "{mount}"
+                "{destination}"
             );
         }
     }
-    for mount in [
+    for destination in [
         "/opt",
         "/opt/nvml-mock/driver",
         "opt/nvml-mock",
@@ -190,11 +190,11 @@ fn a_container_that_has_the_overlay_is_left_alone_however_the_mount_is_spelled()
         "",
     ] {
         let mounted = Container {
-            mounts: vec![mount.to_owned()],
+            mounts: vec![mount(destination)],
             ..container(&[])
         };
         let selection = selected(&[], &pod(&[IMEX]), &mounted);
-        assert_eq!(selection, inject(None, false, true), "{mount:?}");
+        assert_eq!(selection, inject(None, false, true), "{destination:?}");
     }
 }
 

@@ -72,7 +72,7 @@ fn of_two_mounts_at_one_place_the_first_stays() {
 
 #[test]
 fn of_everything_that_is_added_twice_the_first_stays() {
-    let mount = |source: &str| Mount {
+    let mount = |source: &str| BindMount {
         source: source.to_owned(),
         destination: "/m".to_owned(),
         options: &[],
@@ -116,7 +116,7 @@ fn huge_lists_are_decided() {
     let huge = Container {
         name: "main".to_owned(),
         env: (0..MANY).map(|n| format!("PATH=/{n}")).collect(),
-        mounts: (0..MANY).map(|n| format!("/m//{n}")).collect(),
+        mounts: (0..MANY).map(|n| mount(&format!("/m//{n}"))).collect(),
         devices: (0..MANY)
             .map(|n| device(&format!("/dev/nvidia{n}"), 195, n))
             .collect(),
@@ -132,6 +132,7 @@ fn huge_lists_are_decided() {
         cdi_devices: (0..MANY)
             .map(|n| format!("nvml-mock.nvidia.com/gpu={n}"))
             .collect(),
+        user_namespace: false,
     };
     let adjustment = adjustment(decide(&[], &tree, &pod(&[DEVICES, IMEX]), &huge));
     assert_eq!(adjustment.devices.len(), 2049);
@@ -159,7 +160,14 @@ fn odd_text_is_text_like_any_other() {
     let container = Container {
         name: "\0".to_owned(),
         env: strings(),
-        mounts: strings(),
+        mounts: odd
+            .map(|text| Mount {
+                destination: text.to_owned(),
+                source: text.to_owned(),
+                kind: text.to_owned(),
+                options: vec![text.to_owned()],
+            })
+            .to_vec(),
         devices: odd.map(|path| device(path, i64::MIN, i64::MAX)).to_vec(),
         device_rules: odd
             .map(|access| DeviceRule {
@@ -171,6 +179,7 @@ fn odd_text_is_text_like_any_other() {
             })
             .to_vec(),
         cdi_devices: strings(),
+        user_namespace: false,
     };
     let adjustment = adjustment(decide(&[], &Tree::staged(), &pod(&[DEVICES]), &container));
     let first = [
