@@ -3,7 +3,7 @@
 use Containerd::{V1_7, V2};
 use containerd_tests::surfaces::{DEVICES, SHIMS};
 use containerd_tests::{ContainerSpec, Containerd, DeviceNode, Node, Plugin, PodSpec};
-use fake_runtime::staging::Overlay;
+use mock_node::staging::Overlay;
 use rstest::rstest;
 
 #[rstest]

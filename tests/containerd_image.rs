@@ -7,7 +7,7 @@ use containerd_tests::{
 };
 use fake_runtime::FakeRuntime;
 use fake_runtime::api::{Container, Mount, PodSandbox};
-use fake_runtime::staging::{Devices, Overlay};
+use mock_node::staging::{Devices, Overlay};
 use rstest::rstest;
 
 /// The directory of the socket is mounted, so that the socket of the next containerd is seen too.

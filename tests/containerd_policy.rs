@@ -3,9 +3,8 @@
 use Containerd::{V1_7, V2};
 use containerd_tests::surfaces::{DEVICES, OPT_OUT, Surfaces};
 use containerd_tests::{ContainerSpec, Containerd, Node, Plugin, PodSpec};
-use fake_runtime::staging::{
-    Entry, Hold, Kind, NodeAgent, Overlay, StagedAnswer, StagingLock, make_tree,
-};
+use fake_runtime::tree::{Entry, Kind, make_tree};
+use mock_node::staging::{Hold, NodeAgent, Overlay, StagedAnswer, StagingLock};
 use rstest::rstest;
 
 /// The label by which a pod of the DRA driver says which ComputeDomain it serves.

@@ -6,7 +6,7 @@ use std::process::{Output, Stdio};
 use Containerd::{V1_7, V2};
 use containerd_tests::surfaces::{DEVICES, IMEX_CHANNELS, INFINIBAND};
 use containerd_tests::{ContainerSpec, Containerd, Node, Plugin, PodSpec, binary};
-use fake_runtime::staging::Overlay;
+use mock_node::staging::Overlay;
 use rstest::rstest;
 use serde_json::{Value, json};
 use tokio::process::Command;

@@ -5,7 +5,7 @@ use std::fs;
 use Containerd::{V1_7, V2};
 use containerd_tests::surfaces::{DEVICES, EVERY_GPU, IMEX_CHANNELS, INFINIBAND, Surfaces};
 use containerd_tests::{ContainerSpec, Containerd, DeviceNode, Node, Plugin, PodSpec};
-use fake_runtime::staging::Overlay;
+use mock_node::staging::Overlay;
 use rstest::rstest;
 
 #[rstest]

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use fake_runtime::create::Answer;
 use fake_runtime::pod::{Simulation, manifest, requests};
-use fake_runtime::process::{PluginCommand, PluginProcess};
+use fake_runtime::process::PluginProcess;
 use fake_runtime::runtime::{Builder, Call, Created, Cut, FakeRuntime, Fault, Pace, Refused};
-use fake_runtime::staging::{Devices, Overlay};
+use mock_node::staging::{Devices, Overlay};
 use nri_proto::api::CreateContainerRequest;
 use tempfile::TempDir;
 
@@ -42,7 +42,7 @@ impl Node {
         Overlay::default()
             .stage(overlay.path(), Devices::Links)
             .unwrap();
-        let plugin = PluginCommand::new(env!("CARGO_BIN_EXE_nri-plugin"))
+        let plugin = mock_node::plugin::command(env!("CARGO_BIN_EXE_nri-plugin"))
             .args([format!("--socket-path={}", runtime.socket_path().display())])
             .args(["--health-addr="])
             .args(Overlay::plugin_flags(overlay.path()))

@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use fake_runtime::create::Answer;
 use fake_runtime::jsonl;
-use fake_runtime::plugin_log::LoggedDecision;
-use fake_runtime::process::{PluginCommand, PluginProcess};
+use fake_runtime::process::PluginProcess;
+use fake_runtime::product::Decision;
 use fake_runtime::profile::Profile;
 use fake_runtime::runtime::FakeRuntime;
-use fake_runtime::staging::{Devices, Overlay};
+use mock_node::plugin;
+use mock_node::staging::{Devices, Overlay};
 use nri_proto::api::{ContainerAdjustment, CreateContainerRequest};
 use serde_json::Value;
 
@@ -74,7 +75,7 @@ fn recorded(version: &str) -> Vec<(String, CreateContainerRequest)> {
 
 async fn start_plugin(runtime: &FakeRuntime, overlay: &Path) -> PluginProcess {
     let socket = format!("--socket-path={}", runtime.socket_path().display());
-    PluginCommand::new(env!("CARGO_BIN_EXE_nri-plugin"))
+    plugin::command(env!("CARGO_BIN_EXE_nri-plugin"))
         .args([&*socket, "--health-addr=", "--log-level=debug"])
         .args(Overlay::plugin_flags(overlay))
         .spawn()
@@ -116,8 +117,10 @@ async fn replay(version: &str) {
             decision == "adjusted",
             "{version}, {name}: {adjustment:?}"
         );
-        let logged = plugin.next_decision(Duration::from_secs(10)).await;
-        let LoggedDecision {
+        let logged = plugin
+            .next_in_log(Duration::from_secs(10), plugin::decision)
+            .await;
+        let Decision {
             decision: is,
             reason: why,
             container,

@@ -113,7 +113,7 @@ fn every_test_that_is_named_after_a_report_is_in_the_table() {
         assert!(listed.insert((root().join(path), name.clone())), "{name}");
     }
     let mut paths = Vec::new();
-    for directory in ["src", "tests", "proto", "fake-runtime"] {
+    for directory in ["src", "tests", "proto", "fake-runtime", "mock-node"] {
         sources(&root().join(directory), &mut paths);
     }
     for path in paths {

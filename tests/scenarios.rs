@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use fake_runtime::pod::Simulation;
 use fake_runtime::replay::Whom;
 use fake_runtime::scenario::{Played, Scenario};
+use mock_node::plugin::KNOWN;
 
 fn scenarios() -> Vec<PathBuf> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios");
@@ -26,7 +27,9 @@ async fn every_scenario_comes_out_as_it_expects() {
         let scenario = Scenario::read(&path)
             .unwrap_or_else(|error| panic!("{error}"))
             .unwrap_or_else(|| panic!("{} is no scenario", path.display()));
-        let played = scenario.play(&plugin, &Simulation::default(), || {}).await;
+        let played = scenario
+            .play(&plugin, &KNOWN, &Simulation::default(), || {})
+            .await;
         let (played, _) = played.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         for played in played {
             if let Played::Container { container, unmet } = played {

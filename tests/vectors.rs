@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use fake_runtime::jsonl;
-use fake_runtime::vectors::{Case, Mismatch, Player, Verdict};
+use mock_node::vectors::{Case, Mismatch, Player, Verdict};
 
 /// Plays every case of a file and says how many there were.
 async fn play(file: &str) -> usize {

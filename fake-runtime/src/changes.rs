@@ -5,7 +5,7 @@ mod text;
 
 use std::fmt;
 
-use nri_plugin::logging::on_one_line;
+use crate::one_line::on_one_line;
 use serde::Serialize;
 use serde_json::Value;
 

@@ -1,33 +1,32 @@
-//! The command line of the `fake-runtime` tool.
+//! The command line of the `fake-runtime` tool, and the parts of it that tools for one plugin are made of.
 
 mod bench;
 mod check;
-mod demo;
-mod explain;
 mod record;
-mod replay;
-mod show;
+pub mod replay;
+pub mod show;
 mod simulate;
-mod stage;
-mod vectors;
+pub mod vectors;
 
 use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::error::ErrorKind;
-use clap::{CommandFactory as _, Parser, Subcommand};
-use fake_runtime::profile::{Profile, UnknownVersion};
-use nri_plugin::logging::last_line;
+pub use simulate::Simulate;
+
+use crate::one_line::last_line;
+use crate::product::Product;
+use crate::profile::{Profile, UnknownVersion};
+use clap::{Parser, Subcommand};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// What a command ends with.
-type Result<T = Verdict> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
+pub type Result<T = Verdict> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 /// Whether all was as it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
+pub enum Verdict {
     /// Exit status 0.
     Same,
     /// Exit status 1: something differs, and was printed.
@@ -42,24 +41,22 @@ struct Cli {
     command: Command,
 }
 
-const EXIT_STATUS: &str = "Exit status: 0 all well, 1 a difference or a failure, 2 wrong usage, 128 + its number after a signal.";
+/// What the exit status of a tool says.
+pub const EXIT_STATUS: &str = "Exit status: 0 all well, 1 a difference or a failure, 2 wrong usage, 128 + its number after a signal.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
     Bench(bench::Args),
     Check(check::Args),
-    Demo(demo::Args),
-    Explain(explain::Args),
     IdlePlugin(bench::IdlePlugin),
     Record(record::Args),
     Replay(replay::Args),
-    Stage(stage::Args),
     Vectors(vectors::Args),
 }
 
 /// Who reads the output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-enum Output {
+pub enum Output {
     /// People.
     #[default]
     Text,
@@ -68,10 +65,16 @@ enum Output {
 }
 
 /// Runs the tool on the process's own arguments.
-pub(super) fn main() -> ExitCode {
-    let cli = Cli::parse();
+#[must_use]
+pub fn main() -> ExitCode {
+    run(|cli: Cli, out| cli.command.run(out))
+}
+
+/// Runs a tool on the process's own arguments: what `run` prints goes to stdout, and its error to stderr.
+pub fn run<C: Parser>(run: impl FnOnce(C, &mut dyn Write) -> Result) -> ExitCode {
+    let cli = C::parse();
     let mut out = anstream::stdout().lock();
-    let outcome = cli.command.run(&mut out).and_then(|verdict| {
+    let outcome = run(cli, &mut out).and_then(|verdict| {
         out.flush()?;
         Ok(verdict)
     });
@@ -80,15 +83,26 @@ pub(super) fn main() -> ExitCode {
         Ok(Verdict::Different) => ExitCode::FAILURE,
         // Whoever reads our output has seen enough, as in `fake-runtime … | head`.
         Err(error) if is_broken_pipe(&*error) => ExitCode::SUCCESS,
-        Err(error) => match error.downcast_ref() {
+        Err(error) => {
             // Who asked for the end need not be told of it.
-            Some(&Interrupted { signal }) => ExitCode::from(128 + signal),
-            None => {
-                // With stderr closed too, nobody is left to tell.
-                let _ = writeln!(anstream::stderr(), "fake-runtime: {}", last_line(&*error));
-                ExitCode::FAILURE
+            if let Some(&Interrupted { signal }) = error.downcast_ref() {
+                return ExitCode::from(128 + signal);
             }
-        },
+            match error.downcast::<clap::Error>() {
+                Ok(usage) => usage.format(&mut C::command()).exit(),
+                Err(error) => {
+                    let tool = C::command();
+                    // With stderr closed too, nobody is left to tell.
+                    let _ = writeln!(
+                        anstream::stderr(),
+                        "{}: {}",
+                        tool.get_name(),
+                        last_line(&*error)
+                    );
+                    ExitCode::FAILURE
+                }
+            }
+        }
     }
 }
 
@@ -97,12 +111,9 @@ impl Command {
         match self {
             Self::Bench(args) => args.run(out),
             Self::Check(args) => args.run(out),
-            Self::Demo(args) => args.run(out),
-            Self::Explain(args) => args.run(out),
             Self::IdlePlugin(args) => args.run(),
             Self::Record(args) => args.run(out),
-            Self::Replay(args) => args.run(out),
-            Self::Stage(args) => args.run(out),
+            Self::Replay(args) => args.run(out, &Product::default()),
             Self::Vectors(args) => args.run(out),
         }
     }
@@ -124,7 +135,7 @@ struct Interrupted {
 }
 
 /// Runs what talks to plugins. When it is interrupted, the plugin that it started and its files go with it.
-fn block_on<T>(talk: impl Future<Output = Result<T>>) -> Result<T> {
+pub fn block_on<T>(talk: impl Future<Output = Result<T>>) -> Result<T> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
@@ -140,11 +151,6 @@ fn block_on<T>(talk: impl Future<Output = Result<T>>) -> Result<T> {
     // A file that somebody never writes to must not keep the process.
     runtime.shutdown_timeout(SHUTDOWN_LIMIT);
     talked
-}
-
-/// Ends the process as clap does on wrong usage: for what only shows once files have been read.
-fn usage(kind: ErrorKind, message: &str) -> ! {
-    Cli::command().error(kind, message).exit()
 }
 
 fn is_broken_pipe(error: &(dyn Error + Send + Sync + 'static)) -> bool {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 pub use node::HostNode;
-use nri_plugin::path::clean;
+use path_clean::clean;
 use serde::Deserialize;
 
 use crate::cdi::Registry;
@@ -82,7 +82,7 @@ impl Host {
         if !path.starts_with('/') {
             return None;
         }
-        let path = clean(path);
+        let path = clean(path).to_string_lossy().into_owned();
         self.propagation
             .iter()
             .filter(|(point, _)| path.starts_with(point.as_str()))

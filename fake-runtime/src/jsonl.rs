@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 
+use crate::one_line::on_one_line;
 use flate2::read::MultiGzDecoder;
-use nri_plugin::logging::on_one_line;
 use serde::de::DeserializeOwned;
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];

@@ -36,11 +36,9 @@
 //! | expect things of plugins, and fail the test with a report otherwise | [`runtime::Expectation`] |
 //! | misbehave as no containerd should | the methods of [`FakeRuntime`] that say so |
 //! | ask about the containers of a Pod manifest | [`pod`] |
-//! | stage a mock overlay, a node agent and its lock | [`staging`] |
 //! | write a small plugin | [`scripted`] |
 //! | read what changed in a spec, item by item | [`changes`] |
 //! | apply an adjustment to a spec without any socket | [`create`], [`collect`], [`apply`] |
-//! | have nri-plugin's decision explained, rule by rule | [`explain`] |
 //!
 //! What each version of containerd sends and does is data, a [`profile`], and held to recordings of that version: some
 //! thousand adjustments, each with the spec before and after it ([`applied`]). The tool `fake-runtime` offers the same
@@ -55,16 +53,17 @@ pub mod bench;
 pub mod cdi;
 pub mod changes;
 pub mod check;
+pub mod cli;
 pub mod collect;
 pub mod create;
-pub mod explain;
 pub mod host;
 pub mod jsonl;
-mod nvidia;
+pub mod nvidia;
 pub mod oci;
-pub mod plugin_log;
+mod one_line;
 pub mod pod;
 pub mod process;
+pub mod product;
 pub mod profile;
 pub mod recording;
 pub mod replay;
@@ -72,8 +71,7 @@ pub mod requests;
 pub mod runtime;
 pub mod scenario;
 pub mod scripted;
-pub mod staging;
-pub mod vectors;
+pub mod tree;
 
 pub use nri_proto::api;
 pub use runtime::FakeRuntime;

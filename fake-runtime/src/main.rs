@@ -1,7 +1,5 @@
 //! The `fake-runtime` tool.
 
-mod cli;
-
 fn main() -> std::process::ExitCode {
-    cli::main()
+    fake_runtime::cli::main()
 }

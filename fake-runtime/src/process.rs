@@ -12,8 +12,6 @@ use tokio::process::{Child, Command};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use crate::plugin_log::LoggedDecision;
-
 /// A plugin binary cannot be started.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot start the plugin {path}: {source}")]
@@ -50,14 +48,11 @@ pub struct PluginCommand {
 }
 
 impl PluginCommand {
-    /// The binary at `path`, with nothing in its environment that speaks to an NRI plugin.
+    /// The binary at `path`, with nothing in its environment by which a runtime speaks to a plugin that it starts.
     pub fn new(path: impl AsRef<Path>) -> Self {
         let path = path.as_ref().to_owned();
-        let mut command = Command::new(&path);
-        for (name, _) in std::env::vars_os().filter(|(name, _)| is_for_plugins(name)) {
-            command.env_remove(name);
-        }
-        Self { path, command }
+        let command = Command::new(&path);
+        Self { path, command }.without_envs(is_for_plugins)
     }
 
     /// The binary at `path` with these arguments, as it connects to a runtime at `socket`: `{socket}` in an argument
@@ -92,6 +87,15 @@ impl PluginCommand {
         vars: impl IntoIterator<Item = (impl AsRef<OsStr>, impl AsRef<OsStr>)>,
     ) -> Self {
         self.command.envs(vars);
+        self
+    }
+
+    /// Takes those of this process's variables away that `hidden` names.
+    #[must_use]
+    pub fn without_envs(mut self, hidden: impl Fn(&OsStr) -> bool) -> Self {
+        for (name, _) in std::env::vars_os().filter(|(name, _)| hidden(name)) {
+            self.command.env_remove(name);
+        }
         self
     }
 
@@ -149,14 +153,18 @@ impl PluginProcess {
         self.log.recv().await
     }
 
-    /// The next decision about a container that its log tells of; `None` where none comes in `within`. Other lines
-    /// are skipped. Plugins that are not nri-plugin, or do not log at level debug, tell nothing.
-    pub async fn next_decision(&mut self, within: Duration) -> Option<LoggedDecision> {
+    /// What `read` finds in the next line of its log in which it finds anything; `None` where that does not come in
+    /// `within`.
+    pub async fn next_in_log<T>(
+        &mut self,
+        within: Duration,
+        read: impl Fn(&str) -> Option<T>,
+    ) -> Option<T> {
         let told = async {
             loop {
                 let line = self.next_log_line().await?;
-                if let Some(decision) = LoggedDecision::read(&line) {
-                    return Some(decision);
+                if let Some(found) = read(&line) {
+                    return Some(found);
                 }
             }
         };
@@ -186,9 +194,8 @@ impl PluginProcess {
     }
 }
 
-fn is_for_plugins(name: &OsString) -> bool {
-    let name = name.to_string_lossy();
-    name.starts_with("MOKKA_") || name.starts_with("NRI_") || name == "NODE_NAME"
+fn is_for_plugins(name: &OsStr) -> bool {
+    name.to_string_lossy().starts_with("NRI_")
 }
 
 fn lines(stream: impl AsyncRead + Send + Unpin + 'static) -> mpsc::UnboundedReceiver<String> {

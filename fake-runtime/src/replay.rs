@@ -7,11 +7,11 @@ use std::time::Duration;
 use nri_proto::api::CreateContainerRequest;
 
 use crate::create::name_of;
-use crate::plugin_log::LoggedDecision;
 use crate::process::{PluginCommand, PluginProcess, SpawnError};
+use crate::product::{Decision, Product};
 use crate::runtime::{Builder, Created, FakeRuntime, Refused, StartError, WaitedInVain};
 
-/// How long the log of nri-plugin may lag behind its answer.
+/// How long the log of a plugin may lag behind its answer.
 const LOG_LAG: Duration = Duration::from_secs(1);
 /// How long somebody has who starts a plugin by hand.
 const BY_HAND: Duration = Duration::from_secs(24 * 3600);
@@ -54,8 +54,8 @@ pub struct Container {
     pub name: String,
     /// The container, or why there is none.
     pub created: Result<Created, Refused>,
-    /// What the plugin's log said, where it is nri-plugin.
-    pub decision: Option<LoggedDecision>,
+    /// What the plugin's log said, where that is known to be read.
+    pub decision: Option<Decision>,
 }
 
 /// A runtime and the plugin on it.
@@ -63,8 +63,8 @@ pub struct Container {
 pub struct Replay {
     runtime: FakeRuntime,
     process: Option<PluginProcess>,
-    /// Who told nothing of the first container is another plugin than ours.
-    tells_why: bool,
+    /// How its log is read. A plugin that told nothing of the first container is another than this knows.
+    read: Option<fn(&str) -> Option<Decision>>,
 }
 
 impl Replay {
@@ -73,13 +73,16 @@ impl Replay {
     /// # Errors
     ///
     /// Either cannot be started.
-    pub async fn start(builder: Builder, whom: &Whom) -> Result<Self, ReplayError> {
+    pub async fn start(
+        builder: Builder,
+        whom: &Whom,
+        product: &Product,
+    ) -> Result<Self, ReplayError> {
         let (runtime, process) = match whom {
             Whom::Start { path, args } => {
                 let runtime = builder.start().await?;
                 let command = PluginCommand::on_socket(path, args, runtime.socket_path())
-                    // Where the plugin is ours: say why, and take no port. Its flags win over these.
-                    .envs([("MOKKA_LOG_LEVEL", "debug"), ("MOKKA_NRI_HEALTH_ADDR", "")]);
+                    .envs(product.envs.iter().copied());
                 (runtime, Some(command.spawn()?))
             }
             Whom::Listen(socket) => (
@@ -89,7 +92,7 @@ impl Replay {
         };
         Ok(Self {
             runtime,
-            tells_why: process.is_some(),
+            read: product.decision,
             process,
         })
     }
@@ -144,7 +147,7 @@ impl Replay {
         let named = [Named::of(&requests[0]), Named::of(&requests[1])];
         let created = self.runtime.create_two_at_once(requests).await;
         // The log tells of them in either order.
-        let any = |told: &LoggedDecision| named.iter().any(|named| named.is_in(told));
+        let any = |told: &Decision| named.iter().any(|named| named.is_in(told));
         let mut decisions = vec![self.decision(any).await, self.decision(any).await];
         let mut created = created.into_iter();
         named.clone().map(|named| {
@@ -160,19 +163,16 @@ impl Replay {
     }
 
     /// The next decision that the log tells of and that is the `wanted` one.
-    async fn decision(
-        &mut self,
-        wanted: impl Fn(&LoggedDecision) -> bool,
-    ) -> Option<LoggedDecision> {
-        let process = self.process.as_mut().filter(|_| self.tells_why)?;
+    async fn decision(&mut self, wanted: impl Fn(&Decision) -> bool) -> Option<Decision> {
+        let (process, read) = (self.process.as_mut()?, self.read?);
         let decision = loop {
-            match process.next_decision(LOG_LAG).await {
+            match process.next_in_log(LOG_LAG, read).await {
                 // Of a container that nobody waits for: faults ask about some.
                 Some(other) if !wanted(&other) => {}
                 decision => break decision,
             }
         };
-        self.tells_why = decision.is_some();
+        self.read = decision.as_ref().map(|_| read);
         decision
     }
 }
@@ -197,7 +197,7 @@ impl Named {
         }
     }
 
-    fn is_in(&self, told: &LoggedDecision) -> bool {
+    fn is_in(&self, told: &Decision) -> bool {
         (&self.namespace, &self.pod, &self.container)
             == (&told.namespace, &told.pod, &told.container)
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use nri_plugin::logging::on_one_line;
+use crate::one_line::on_one_line;
 use nri_proto::api::{ConfigureRequest, CreateContainerRequest};
 use serde::Deserialize as _;
 use serde_json::Value;

@@ -7,7 +7,7 @@
 //! containerd: "2.3"              # the version that asks; the default is 2.1
 //! seed: 7                        # what faults leave to chance is drawn from it
 //! request-timeout-ms: 500        # the default is containerd's, 2000
-//! overlay: {gpus: 2, hcas: 0}    # a mock overlay as `fake-runtime stage` makes it, at {dir}
+//! overlay: {gpus: 2, hcas: 0}    # what `mock-node replay` stages, as `mock-node stage` does, at {dir}
 //! tree:                          # and what else there is below {dir}
 //! - {path: lock, kind: file}
 //! inventory: [running.yaml]      # Pods that run before the plugin registers
@@ -25,8 +25,8 @@
 //! - create-at-once: [gpu-pod.yaml, gpu-pod.yaml]
 //! ```
 //!
-//! Where there is an overlay, nri-plugin's flags for it are appended to the plugin's arguments, unless one of them
-//! says where `{dir}` goes.
+//! An overlay is for a tool that is made for one plugin: see [`Product`](crate::product::Product). The arguments that
+//! it takes are appended to the plugin's, unless one of those says where `{dir}` goes.
 
 mod expected;
 mod file;

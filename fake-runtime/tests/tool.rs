@@ -66,7 +66,7 @@ fn an_interrupted_tool_takes_its_plugin_and_its_files_along() {
 fn an_error_is_one_line_whatever_it_quotes() {
     let dir = tempfile::tempdir().unwrap();
     for args in [
-        &["explain", "no\nsuch\u{1b}[31m"][..],
+        &["replay", "no\nsuch\u{1b}[31m", "--plugin", "/bin/true"][..],
         &["vectors", "no\nsuch", "--plugin", "/bin/true"],
         &["check", "--plugin", "no\nsuch"],
         &["record", "--socket", "no\nsuch", "-o", "-"],
@@ -77,14 +77,4 @@ fn an_error_is_one_line_whatever_it_quotes() {
         let line = stderr.strip_suffix('\n').unwrap();
         assert!(!line.contains(char::is_control), "{line:?}");
     }
-}
-
-#[test]
-fn a_container_takes_its_lines_and_no_more_whatever_its_name() {
-    let dir = tempfile::tempdir().unwrap();
-    let request = r#"{"pod": {"name": "p"}, "container": {"name": "a\nb"}}"#;
-    fs::write(dir.path().join("request.json"), request).unwrap();
-    let output = run(dir.path(), &["explain", "request.json"]);
-    let stdout = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(stdout.lines().next(), Some(r"/p/a\nb"));
 }

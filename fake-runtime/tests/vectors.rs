@@ -1,9 +1,10 @@
-//! `fake-runtime vectors`, with rows of applied adjustments: those need no plugin.
+//! `fake-runtime vectors`: rows of applied adjustments, which need no plugin, and cases, which need another tool.
 
 #![expect(clippy::unwrap_used, reason = "a test has nothing better to do")]
 
 use std::fs;
-use std::process::Command;
+use std::os::unix::fs::symlink;
+use std::process::{Command, Output};
 
 use fake_runtime::api::Container;
 use fake_runtime::oci::Spec;
@@ -66,4 +67,40 @@ fn and_for_scripts_what_came_of_every_row() {
         }),
     ];
     assert_eq!((status, lines), (Some(1), expected.to_vec()));
+}
+
+/// Gives the tool a case, with nothing beside it but `mock_node`, which is that program.
+fn case_beside(mock_node: Option<&str>) -> Output {
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let tool = dir.path().join("fake-runtime");
+    fs::hard_link(env!("CARGO_BIN_EXE_fake-runtime"), &tool).unwrap();
+    if let Some(program) = mock_node {
+        symlink(program, dir.path().join("mock-node")).unwrap();
+    }
+    fs::write(dir.path().join("cases"), r#"{"id": "case", "flags": []}"#).unwrap();
+    Command::new(tool)
+        .current_dir(dir.path())
+        .args(["vectors", "cases", "--plugin", "plugin"])
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn cases_are_handed_over_to_mock_node_beside_it() {
+    let handed_over = case_beside(Some("/bin/echo"));
+    let arguments = String::from_utf8(handed_over.stdout).unwrap();
+    assert_eq!(arguments, "vectors cases --plugin plugin\n");
+    assert!(handed_over.status.success());
+    assert_eq!(case_beside(Some("/bin/false")).status.code(), Some(1));
+}
+
+#[test]
+fn cases_without_mock_node_beside_it_are_an_error_of_one_line() {
+    let output = case_beside(None);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let expected =
+        "fake-runtime: there are cases among the rows, which mock-node plays: cannot start ";
+    assert!(error.starts_with(expected), "{error}");
+    assert_eq!(error.lines().count(), 1, "{error}");
 }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use fake_runtime::process::{Exit, PluginCommand, PluginProcess};
+use fake_runtime::process::{Exit, PluginProcess};
 use nri_proto::api::{Container, PodSandbox};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -36,7 +36,7 @@ impl Plugin {
     pub(crate) async fn start(socket: &Path, flags: &[&str]) -> Self {
         let socket = format!("--socket-path={}", socket.display());
         let starting = starting_a_process().await;
-        let process = PluginCommand::new(env!("CARGO_BIN_EXE_nri-plugin"))
+        let process = mock_node::plugin::command(env!("CARGO_BIN_EXE_nri-plugin"))
             .args([
                 socket.as_str(),
                 "--health-addr=127.0.0.1:0",

@@ -1,7 +1,7 @@
 //! `mounts`.
 
-use nri_plugin::path::clean;
 use nri_proto::api;
+use path_clean::clean;
 
 use super::unless_empty;
 use crate::collect::removal;
@@ -98,7 +98,7 @@ pub(super) fn destination(mount: &Mount) -> &str {
 
 /// How many slashes the cleaned destination has. A relative one has one less.
 pub(super) fn depth(destination: &str) -> usize {
-    clean(destination).matches('/').count()
+    clean(destination).to_string_lossy().matches('/').count()
 }
 
 pub(super) fn oci_mount(mount: &api::Mount) -> Mount {

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use nri_plugin::logging::on_one_line;
+use crate::one_line::on_one_line;
 use serde::Deserialize;
 
 use super::{CdiDevice, CdiSpec, ContainerEdits};

@@ -5,12 +5,12 @@ use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use fake_runtime::bench::{Candidate, Cost, measure};
-use fake_runtime::pod::{manifest, requests};
-use fake_runtime::process::PluginCommand;
-use fake_runtime::profile::Profile;
-use fake_runtime::runtime::FakeRuntime;
-use fake_runtime::scripted::ScriptedPlugin;
+use crate::bench::{Candidate, Cost, measure};
+use crate::pod::{manifest, requests};
+use crate::process::PluginCommand;
+use crate::profile::Profile;
+use crate::runtime::FakeRuntime;
+use crate::scripted::ScriptedPlugin;
 use nri_proto::api::CreateContainerRequest;
 use serde_json::json;
 
@@ -19,11 +19,11 @@ use super::{Output, Result, Verdict};
 
 const EXAMPLES: &str = "\
 Examples:
-  fake-runtime bench --plugin target/release/nri-plugin
+  fake-runtime bench --plugin ./my-plugin
   fake-runtime bench --plugin ./my-plugin --file pod.yaml --requests 100000 -- -nri-socket {socket}
   fake-runtime bench --plugin ./my-plugin --output json | jq .plugin.p99_us";
 
-/// What is asked about where no file says: a container that nri-plugin gives everything.
+/// What is asked about where no file says.
 const POD: &str = "{kind: Pod, metadata: {name: bench, annotations: {nvml-mock.nvidia.com/devices: 'true'}}, \
                    spec: {containers: [{name: main, image: busybox}]}}";
 
@@ -96,8 +96,7 @@ impl Args {
 async fn start(profile: &'static Profile, path: &Path, args: &[OsString]) -> Result<Candidate> {
     let runtime = FakeRuntime::builder().profile(profile).start().await?;
     let command = PluginCommand::on_socket(path, args, runtime.socket_path());
-    // Where the plugin is nri-plugin: take no port. Its flags win over this.
-    let mut process = command.envs([("MOKKA_NRI_HEALTH_ADDR", "")]).spawn()?;
+    let mut process = command.spawn()?;
     tokio::select! {
         registered = runtime.plugin_registered() => drop(registered?),
         exit = process.exited() => {

@@ -4,11 +4,11 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 
+use crate::check::{Check, Outcome, Samples, Subject};
+use crate::pod::manifest;
+use crate::profile::Profile;
 use clap::builder::styling::Style;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
-use fake_runtime::check::{Check, Outcome, Samples, Subject};
-use fake_runtime::pod::manifest;
-use fake_runtime::profile::Profile;
 use serde::Serialize;
 
 use super::show::{DIM, GREEN, RED, YELLOW};
@@ -16,7 +16,7 @@ use super::{Output, Result, Verdict, profile};
 
 const EXAMPLES: &str = "\
 Examples:
-  fake-runtime check --plugin target/release/nri-plugin -- --health-addr=
+  fake-runtime check --plugin ./my-plugin
   fake-runtime check --plugin ./my-plugin -- -nri-socket {socket}
   fake-runtime check --plugin ./my-plugin --only deadline --only restart --output json
   fake-runtime check --plugin ./my-plugin --pod pod-that-it-adjusts.yaml --containerd 2.3";

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use fake_runtime::recording::{Redactor, Row};
-use fake_runtime::scripted::ScriptedPlugin;
+use crate::recording::{Redactor, Row};
+use crate::scripted::ScriptedPlugin;
 use tokio::sync::mpsc;
 
 use super::{Result, Verdict};

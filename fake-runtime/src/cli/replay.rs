@@ -9,32 +9,34 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use crate::one_line::last_line;
+use crate::product::Product;
+use crate::replay::{Replay, Whom};
+use crate::requests::Requests;
+use crate::runtime::FakeRuntime;
+use crate::scenario::Scenario;
 use clap::error::ErrorKind;
-use fake_runtime::replay::{Replay, Whom};
-use fake_runtime::requests::Requests;
-use fake_runtime::runtime::FakeRuntime;
-use fake_runtime::scenario::Scenario;
-use nri_plugin::logging::last_line;
 
 use super::simulate::Simulate;
-use super::{Output, Result, Verdict, usage};
+use super::{Output, Result, Verdict};
 use golden::Goldens;
 use shown::Shown;
 use watch::Watch;
 
 const EXAMPLES: &str = "\
 Examples:
-  fake-runtime replay pod.yaml --plugin target/debug/nri-plugin -- --overlay-host-path=/tmp/overlay
+  fake-runtime replay pod.yaml --plugin ./my-plugin -- --my-flag
   fake-runtime replay requests.jsonl.gz --plugin ./my-plugin -- -nri-socket {socket}
   fake-runtime replay pod.yaml --gpus 2 --listen /tmp/nri.sock    # and start the plugin by hand
   fake-runtime replay pods/*.yaml --expect goldens --plugin ./my-plugin
   fake-runtime replay pods/*.yaml --expect goldens --update --plugin ./my-plugin
-  fake-runtime replay scenario.yaml --watch --plugin target/debug/nri-plugin
+  fake-runtime replay scenario.yaml --watch --plugin ./my-plugin
 
 A scenario file stages a tree, creates containers and lets things go wrong in between:
   kind: Scenario
   containerd: \"2.3\"
-  overlay: {gpus: 2}
+  tree: [{path: gpus, kind: file, content: two}]
+  args: [\"--config={dir}/gpus\"]
   steps:
   - create: gpu-pod.yaml
     expect: {adjusted: true}
@@ -45,12 +47,12 @@ A scenario file stages a tree, creates containers and lets things go wrong in be
 /// Create the containers of Pod manifests, recordings and requests, or play scenarios, and print what a plugin makes of
 /// them.
 ///
-/// For each container: what the plugin answered, the reason from its log where it is nri-plugin, and what changed in
-/// the container's OCI spec. With --expect all of it is compared with files of an earlier run.
+/// For each container: what the plugin answered, and what that changed in the OCI spec. With --expect all of it is
+/// compared with files of an earlier run.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 #[command(group(clap::ArgGroup::new("whom").required(true).args(["plugin", "listen"])))]
-pub(super) struct Args {
+pub struct Args {
     /// Pod manifests and scenarios (YAML or JSON), recordings (JSON lines, plain or gzipped), CreateContainer requests
     /// (JSON)
     #[arg(required = true, value_name = "FILE")]
@@ -82,27 +84,32 @@ pub(super) struct Args {
 }
 
 impl Args {
-    pub(super) fn run(self, out: &mut dyn Write) -> Result {
+    /// Replays to the plugin, with what is known of it.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be read or played, or the output not written.
+    pub fn run(self, out: &mut dyn Write, product: &Product) -> Result {
         let mut names = HashSet::new();
         if self.expect.is_some() && !self.files.iter().all(|file| names.insert(file.file_name())) {
             let message = "with --expect no two files may have the same name";
-            usage(ErrorKind::ArgumentConflict, message);
+            return Err(clap::Error::raw(ErrorKind::ArgumentConflict, message).into());
         }
         super::block_on(async {
             if self.watch {
-                self.watch(out).await
+                self.watch(out, product).await
             } else {
-                self.replay_all(out).await
+                self.replay_all(out, product).await
             }
         })
     }
 
     /// Replays each file, and says whether all is as it should be.
-    async fn replay_all(&self, out: &mut dyn Write) -> Result {
+    async fn replay_all(&self, out: &mut dyn Write, product: &Product) -> Result {
         let mut goldens = self.expect.as_deref().map(Goldens::new);
         let mut as_expected = true;
         for file in &self.files {
-            let shown = self.replay(file).await?;
+            let shown = self.replay(file, product).await?;
             as_expected &= shown.as_expected();
             match self.output {
                 _ if goldens.is_some() => {}
@@ -127,16 +134,17 @@ impl Args {
     }
 
     /// Creates the containers of one file, or plays the scenario that it is.
-    async fn replay(&self, file: &Path) -> Result<Shown> {
+    async fn replay(&self, file: &Path, product: &Product) -> Result<Shown> {
         let whom = self.whom();
         if let Some(scenario) = Scenario::read(file)? {
             let simulation = self.simulate.simulation();
             let waiting = || self.say_who_is_waited_for();
-            let (played, plain) = scenario.play(&whom, &simulation, waiting).await?;
+            let (played, plain) = scenario.play(&whom, product, &simulation, waiting).await?;
             return Ok(Shown::scenario(played, plain));
         }
         let Requests { profile, requests } = self.simulate.read(file)?;
-        let mut replay = Replay::start(FakeRuntime::builder().profile(profile), &whom).await?;
+        let builder = FakeRuntime::builder().profile(profile);
+        let mut replay = Replay::start(builder, &whom, product).await?;
         self.say_who_is_waited_for();
         replay.registered().await?;
         let mut containers = Vec::new();
@@ -170,12 +178,12 @@ impl Args {
     }
 
     /// Replays, and again whenever the plugin or one of the files is another.
-    async fn watch(&self, out: &mut dyn Write) -> Result {
+    async fn watch(&self, out: &mut dyn Write, product: &Product) -> Result {
         let mut watch = Watch::new(self.watched());
         loop {
             // What is wrong now may be mended by the next change.
-            if let Err(error) = self.replay_all(out).await {
-                writeln!(anstream::stderr(), "fake-runtime: {}", last_line(&*error))?;
+            if let Err(error) = self.replay_all(out, product).await {
+                writeln!(anstream::stderr(), "error: {}", last_line(&*error))?;
             }
             writeln!(anstream::stderr(), "waiting for a change")?;
             out.flush()?;

@@ -2,25 +2,30 @@
 
 use std::io::{self, Write};
 
+use crate::changes::{Change, Sign, changes};
+use crate::create::{Answer, CreateError};
+use crate::one_line::on_one_line;
+use crate::product::Decision;
+use crate::runtime::{Asked, Created, Refused};
 use clap::builder::styling::{AnsiColor, Style};
-use fake_runtime::changes::{Change, Sign, changes};
-use fake_runtime::create::{Answer, CreateError};
-use fake_runtime::plugin_log::LoggedDecision;
-use fake_runtime::runtime::{Asked, Created, Refused};
-use nri_plugin::logging::on_one_line;
 
-pub(super) const BOLD: Style = Style::new().bold();
-pub(super) const DIM: Style = Style::new().dimmed();
-pub(super) const RED: Style = AnsiColor::Red.on_default();
-pub(super) const GREEN: Style = AnsiColor::Green.on_default();
-pub(super) const YELLOW: Style = AnsiColor::Yellow.on_default();
+/// What a paragraph begins with.
+pub const BOLD: Style = Style::new().bold();
+/// What is beside the point.
+pub const DIM: Style = Style::new().dimmed();
+/// What is wrong, or gone.
+pub const RED: Style = AnsiColor::Red.on_default();
+/// What is right, or new.
+pub const GREEN: Style = AnsiColor::Green.on_default();
+/// What is another than before.
+pub const YELLOW: Style = AnsiColor::Yellow.on_default();
 
 /// The container, what each plugin answered and why, and what that changed.
-pub(super) fn container(
+pub fn container(
     out: &mut dyn Write,
     name: &str,
     created: &Result<Created, Refused>,
-    decision: Option<&LoggedDecision>,
+    decision: Option<&Decision>,
 ) -> io::Result<()> {
     writeln!(out, "{BOLD}{}{BOLD:#}", on_one_line(name))?;
     let (asked, outcome) = match created {
@@ -28,7 +33,7 @@ pub(super) fn container(
         Err(refused) => (&refused.asked, Err(&refused.error)),
     };
     asked.iter().try_for_each(|asked| plugin(out, asked))?;
-    if let Some(LoggedDecision { reason, .. }) = decision {
+    if let Some(Decision { reason, .. }) = decision {
         writeln!(out, "  why: {}", on_one_line(reason))?;
     }
     match outcome {
@@ -58,7 +63,7 @@ fn plugin(out: &mut dyn Write, asked: &Asked) -> io::Result<()> {
 }
 
 /// Why containerd makes no container.
-pub(super) fn refused(out: &mut dyn Write, error: &CreateError) -> io::Result<()> {
+pub fn refused(out: &mut dyn Write, error: &CreateError) -> io::Result<()> {
     writeln!(
         out,
         "  {RED}refused{RED:#}: {}",
@@ -67,7 +72,7 @@ pub(super) fn refused(out: &mut dyn Write, error: &CreateError) -> io::Result<()
 }
 
 /// One change a line.
-pub(super) fn all(out: &mut dyn Write, changes: &[Change]) -> io::Result<()> {
+pub fn all(out: &mut dyn Write, changes: &[Change]) -> io::Result<()> {
     if changes.is_empty() {
         return writeln!(out, "  nothing changed");
     }

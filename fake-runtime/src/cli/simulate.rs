@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use fake_runtime::pod::{Allocation, Simulation};
-use fake_runtime::profile::Profile;
-use fake_runtime::requests::{self, Requests, RequestsError};
+use crate::pod::{Allocation, Simulation};
+use crate::profile::Profile;
+use crate::requests::{self, Requests, RequestsError};
 
 /// Options of every command that takes Pod manifests, recordings and requests.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "What a file leaves open")]
-pub(super) struct Simulate {
+pub struct Simulate {
     /// The containerd that asks: a version, or HEAD [default: that of the recording, otherwise 2.1]
     #[arg(long, value_name = "VERSION", value_parser = super::profile)]
     containerd: Option<&'static Profile>,
@@ -30,7 +30,7 @@ pub(super) struct Simulate {
 
 impl Simulate {
     /// What files leave open, as it was typed.
-    pub(super) fn simulation(&self) -> Simulation {
+    pub fn simulation(&self) -> Simulation {
         Simulation {
             profile: self.containerd.unwrap_or_default(),
             image_env: self.image_env.clone(),
@@ -43,7 +43,7 @@ impl Simulate {
     }
 
     /// The requests of a file, and the containerd that makes them.
-    pub(super) fn read(&self, file: &Path) -> Result<Requests, RequestsError> {
+    pub fn read(&self, file: &Path) -> Result<Requests, RequestsError> {
         let read = requests::read(file, &self.simulation())?;
         Ok(Requests {
             profile: self.containerd.unwrap_or(read.profile),

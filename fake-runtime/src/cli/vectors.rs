@@ -6,42 +6,44 @@ mod row;
 use std::fs;
 use std::io::Write;
 use std::num::NonZeroUsize;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use clap::error::ErrorKind;
-use fake_runtime::host::Host;
-use fake_runtime::vectors::{PlayError, Player, Verdict};
-use fake_runtime::{applied, jsonl};
-use tokio::task::JoinHandle;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
-use super::{Output, Result, usage};
+use super::{Output, Result};
+use crate::host::Host;
+use crate::{applied, jsonl};
 use report::Report;
-use row::Row;
+
+pub use report::Outcome;
+pub use row::Row;
 
 const EXAMPLES: &str = "\
 Examples:
-  fake-runtime vectors tests/vectors/*.jsonl.gz --plugin target/release/nri-plugin
-  fake-runtime vectors cases.jsonl --only flag-overlay --plugin target/debug/nri-plugin
   fake-runtime vectors --host tests/applied/host.json tests/applied/*.jsonl.gz
-  fake-runtime vectors cases.jsonl --plugin ./my-plugin --output json";
+  fake-runtime vectors rows.jsonl --only 2.3.4/ --output json";
+
+/// The tool that plays cases. It lies beside this one.
+const CASES_TOOL: &str = "mock-node";
 
 /// Replay recorded rows and compare what comes of them with what came then.
 ///
-/// A row is either of two, told apart by its fields. A case has a command line, a staged tree and a request: it is
-/// played over a real socket, with a plugin process, a socket and a directory of its own. Device nodes take root:
-/// without it the cases that have some are skipped, by name. A row of applied adjustments has what plugins answered,
-/// and the OCI spec before and after: it is played against the profile of its containerd, and needs no plugin.
+/// A row of applied adjustments has what plugins answered, and the OCI spec before and after: it is played against the
+/// profile of its containerd, and needs no plugin. Where a row is a case, with a command line, a staged tree and a
+/// request, everything is handed over to `mock-node vectors`.
 ///
 /// Prints what differs, and as the last line how many passed, failed and were skipped. As JSON, every row's outcome.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(super) struct Args {
+pub struct Args {
     /// Files of one row a line, plain or gzipped
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// The plugin binary; cases need it
     #[arg(long, value_name = "PATH")]
-    plugin: Option<PathBuf>,
+    pub plugin: Option<PathBuf>,
     /// What the node of the applied adjustments had: CDI specs, device numbers, mount propagation
     #[arg(long, value_name = "FILE")]
     host: Option<PathBuf>,
@@ -50,79 +52,85 @@ pub(super) struct Args {
     only: String,
     /// How many cases are played at a time [default: two for each processor]
     #[arg(long, value_name = "N")]
-    jobs: Option<NonZeroUsize>,
+    pub jobs: Option<NonZeroUsize>,
     /// text for people, json for one object a line
     #[arg(long, value_enum, default_value_t)]
     output: Output,
 }
 
-/// What comes of a row, some time.
-enum Playing {
-    Applied(std::result::Result<(), applied::Failure>),
-    Case(JoinHandle<std::result::Result<Verdict, PlayError>>),
-}
-
 impl Args {
+    /// Plays the rows, or hands them over where there are cases among them.
     pub(super) fn run(self, out: &mut dyn Write) -> Result {
+        // Every case is started before the first row is reported: nothing has been printed yet.
+        let hand_over = |_: IgnoredAny| std::future::ready(Err(hand_over()));
+        super::block_on(self.play(out, self.rows()?, hand_over))
+    }
+
+    /// The rows that are asked for.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be read, or holds something else.
+    pub fn rows<C: DeserializeOwned>(&self) -> Result<Vec<Row<C>>> {
         let mut rows = Vec::new();
         for file in &self.files {
-            rows.extend(jsonl::read::<Row>(file)?);
+            rows.extend(jsonl::read::<Row<C>>(file)?);
         }
         rows.retain(|row| row.id().contains(&self.only));
-        if self.plugin.is_none() && rows.iter().any(|row| matches!(row, Row::Case(_))) {
-            usage(
-                ErrorKind::MissingRequiredArgument,
-                "there are cases among the rows: give --plugin",
-            );
-        }
-        super::block_on(async {
-            let mut report = Report::new(self.output);
-            for (id, playing) in self.start(rows)? {
-                let outcome = match playing {
-                    Playing::Applied(outcome) => outcome.into(),
-                    Playing::Case(playing) => playing.await??.into(),
-                };
-                report.row(out, &id, &outcome)?;
-            }
-            report.finish(out)
-        })
+        Ok(rows)
     }
 
-    /// Starts every row, in order; cases a few at a time.
-    fn start(&self, rows: Vec<Row>) -> Result<Vec<(String, Playing)>> {
-        let plugin = self
-            .plugin
-            .as_deref()
-            .map(absolute)
-            .transpose()?
-            .unwrap_or_default();
-        let player = Player::new(plugin);
-        let player = self.jobs.map_or(player.clone(), |jobs| player.jobs(jobs));
-        let host = self
-            .host
-            .as_deref()
-            .map(read_host)
-            .transpose()?
-            .unwrap_or_default();
-        let start = |row: Row| {
-            let id = row.id().to_owned();
-            let playing = match row {
-                Row::Applied { row, .. } => Playing::Applied(applied::check(&row, &host)),
-                Row::Case(case) => Playing::Case(player.start(*case)),
+    /// Plays rows, and reports in order what comes of them. Cases are played by `start`, which is called for all of
+    /// them first.
+    ///
+    /// # Errors
+    ///
+    /// A case cannot be played, or the output not written.
+    pub async fn play<C, P: Future<Output = Result<Outcome>>>(
+        &self,
+        out: &mut dyn Write,
+        rows: Vec<Row<C>>,
+        start: impl Fn(C) -> P,
+    ) -> Result {
+        let host = self.host.as_deref().map(read_host).transpose()?;
+        let host = host.unwrap_or_default();
+        let mut report = Report::new(self.output);
+        let playing: Vec<_> = rows
+            .into_iter()
+            .map(|row| match row {
+                Row::Applied { id, row } => (id, Playing::Applied(row)),
+                Row::Case { id, case } => (id, Playing::Case(start(case))),
+            })
+            .collect();
+        for (id, playing) in playing {
+            let outcome = match playing {
+                Playing::Applied(row) => applied::check(&row, &host).into(),
+                Playing::Case(playing) => playing.await?,
             };
-            (id, playing)
-        };
-        Ok(rows.into_iter().map(start).collect())
+            report.row(out, &id, &outcome)?;
+        }
+        report.finish(out)
     }
 }
 
-/// The plugin is started in another directory.
-fn absolute(plugin: &Path) -> Result<PathBuf> {
-    let absolute = plugin.canonicalize();
-    Ok(
-        absolute
-            .map_err(|error| format!("cannot find the plugin {}: {error}", plugin.display()))?,
+/// What comes of a row, some time.
+enum Playing<P> {
+    Applied(serde_json::Value),
+    Case(P),
+}
+
+/// Becomes the tool that plays cases, with the same arguments. Returns only where that cannot be.
+fn hand_over() -> Box<dyn std::error::Error + Send + Sync> {
+    let tool = match std::env::current_exe() {
+        Ok(this) => this.with_file_name(CASES_TOOL),
+        Err(error) => return error.into(),
+    };
+    let error = Command::new(&tool).args(std::env::args_os().skip(1)).exec();
+    format!(
+        "there are cases among the rows, which {CASES_TOOL} plays: cannot start {}: {error}",
+        tool.display()
     )
+    .into()
 }
 
 fn read_host(path: &Path) -> Result<Host> {

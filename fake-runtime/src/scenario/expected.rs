@@ -17,7 +17,7 @@ pub struct Expected {
     pub lost: Option<bool>,
     /// A part of the text with which containerd refuses it.
     pub refused: Option<String>,
-    /// What nri-plugin's log gives as the reason.
+    /// What the plugin's log gives as the reason.
     pub reason: Option<String>,
     /// Every change of its OCI spec, line by line as `replay` prints them.
     pub changes: Option<Vec<String>>,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use nri_plugin::logging::on_one_line;
+use crate::one_line::on_one_line;
 use nri_proto::api::CreateContainerRequest;
 use serde::Deserialize;
 use serde_json::Value;
@@ -14,7 +14,7 @@ use crate::profile::{Profile, UnknownVersion};
 use crate::replay::ReplayError;
 use crate::requests::{self, RequestsError};
 use crate::runtime::{Fault, FaultError};
-use crate::staging::{Entry, Overlay, TreeError};
+use crate::tree::{Entry, TreeError};
 
 /// A scenario, as a file says it.
 #[derive(Clone, Debug, Deserialize)]
@@ -31,9 +31,9 @@ pub struct Scenario {
     /// How long the plugin has for a request.
     #[serde(default)]
     pub request_timeout_ms: Option<u64>,
-    /// A mock overlay.
+    /// What the tool that is made for the plugin stages for it.
     #[serde(default)]
-    pub overlay: Option<Overlay>,
+    pub overlay: Option<Value>,
     /// What else there is.
     #[serde(default)]
     pub tree: Vec<Entry>,
@@ -135,6 +135,14 @@ pub enum ScenarioError {
     /// What it stages cannot be made.
     #[error(transparent)]
     Stage(#[from] TreeError),
+    /// It has an overlay, and who plays it stages none.
+    #[error(
+        "nothing here stages an overlay: play it with the tool made for the plugin, as `mock-node replay`"
+    )]
+    NoOverlay,
+    /// The overlay cannot be staged.
+    #[error("cannot stage the overlay: {0}")]
+    Overlay(Box<dyn std::error::Error + Send + Sync>),
     /// No directory can be made for what it stages.
     #[error("cannot make a directory for the staged tree: {0}")]
     Directory(#[from] std::io::Error),

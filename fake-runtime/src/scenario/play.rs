@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use super::file::{Action, Scenario, ScenarioError, Step};
 use crate::pod::Simulation;
+use crate::product::Product;
 use crate::replay::{Container, Replay, Whom};
 use crate::runtime::{FakeRuntime, Fault};
-use crate::staging::{Devices, Overlay, make_tree};
+use crate::tree::make_tree;
 
 /// Stands for the directory of what is staged.
 const DIR: &str = "{dir}";
@@ -46,14 +47,16 @@ impl Scenario {
     pub async fn play(
         &self,
         whom: &Whom,
+        product: &Product,
         simulation: &Simulation,
         waiting: impl FnOnce(),
     ) -> Result<(Vec<Played>, Plain), ScenarioError> {
         let staged = tempfile::Builder::new().prefix("scenario-").tempdir()?;
         let dir = staged.path();
-        self.stage(dir)?;
+        let overlay_args = self.stage(dir, product)?;
         let simulation = self.simulation(simulation)?;
-        let mut replay = Replay::start(self.builder(&simulation)?, &self.whom(whom, dir)).await?;
+        let whom = self.whom(whom, dir, overlay_args);
+        let mut replay = Replay::start(self.builder(&simulation)?, &whom, product).await?;
         for fault in &self.faults {
             happen(fault, replay.runtime()).await?;
         }
@@ -68,11 +71,15 @@ impl Scenario {
         Ok((played, plain))
     }
 
-    fn stage(&self, dir: &Path) -> Result<(), ScenarioError> {
-        if let Some(overlay) = &self.overlay {
-            overlay.stage(dir, Devices::as_permitted())?;
-        }
-        Ok(make_tree(dir, &self.tree)?)
+    /// Stages all of it, and returns the arguments that the overlay takes.
+    fn stage(&self, dir: &Path, product: &Product) -> Result<Vec<String>, ScenarioError> {
+        let args = match (&self.overlay, product.stage) {
+            (None, _) => Vec::new(),
+            (Some(_), None) => return Err(ScenarioError::NoOverlay),
+            (Some(overlay), Some(stage)) => stage(overlay, dir).map_err(ScenarioError::Overlay)?,
+        };
+        make_tree(dir, &self.tree)?;
+        Ok(args)
     }
 
     fn builder(&self, simulation: &Simulation) -> Result<crate::runtime::Builder, ScenarioError> {
@@ -98,7 +105,7 @@ impl Scenario {
     }
 
     /// The plugin with the scenario's arguments before its own, and told of what is staged.
-    fn whom(&self, whom: &Whom, dir: &Path) -> Whom {
+    fn whom(&self, whom: &Whom, dir: &Path, overlay_args: Vec<String>) -> Whom {
         let Whom::Start { path, args } = whom else {
             return whom.clone();
         };
@@ -111,8 +118,8 @@ impl Scenario {
                 None => arg.clone(),
             })
             .collect();
-        if self.overlay.is_some() && filled == all {
-            filled.extend(Overlay::plugin_flags(dir).map(OsString::from));
+        if filled == all {
+            filled.extend(overlay_args.into_iter().map(OsString::from));
         }
         Whom::Start {
             path: path.clone(),

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use fake_runtime::staging::{Devices, Entry, Kind, Overlay, make_tree};
+use fake_runtime::tree::{Entry, Kind, make_tree};
+use mock_node::staging::{Devices, Overlay};
 use tempfile::TempDir;
 use testcontainers::core::{ExecCommand, Mount, WaitFor};
 use testcontainers::runners::AsyncRunner;
@@ -94,7 +95,7 @@ impl Node {
         .mode(0o666);
         overlay
             .stage(&tree, Devices::Nodes)
-            .and_then(|()| make_tree(&tree, [&openable]))
+            .and_then(|()| Ok(make_tree(&tree, [&openable])?))
             .expect("a mock driver is staged (making device nodes takes root)");
         let container = containerd
             .image()

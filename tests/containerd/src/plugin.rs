@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use fake_runtime::staging::Overlay;
+use mock_node::staging::Overlay;
 use serde_json::Value;
 use tokio::process::{Child, Command};
 

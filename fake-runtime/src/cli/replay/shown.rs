@@ -3,12 +3,12 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use fake_runtime::changes::changes;
-use fake_runtime::create::Answer;
-use fake_runtime::plugin_log::LoggedDecision;
-use fake_runtime::replay::Container;
-use fake_runtime::runtime::{Asked, Fault};
-use fake_runtime::scenario::{Plain, Played};
+use crate::changes::changes;
+use crate::create::Answer;
+use crate::product::Decision;
+use crate::replay::Container;
+use crate::runtime::{Asked, Fault};
+use crate::scenario::{Plain, Played};
 use serde_json::{Value, json};
 
 use crate::cli::show::{self, BOLD, DIM, RED};
@@ -123,7 +123,7 @@ fn golden(played: &Played) -> String {
     for Asked { plugin, answer, .. } in asked(played) {
         text += &format!("  {plugin} {answer}\n");
     }
-    if let Some(LoggedDecision { reason, .. }) = decision {
+    if let Some(Decision { reason, .. }) = decision {
         text += &format!("  why: {reason}\n");
     }
     match created {

@@ -2,8 +2,7 @@
 
 use std::io::{self, Write};
 
-use fake_runtime::applied::Failure;
-use fake_runtime::vectors::{Mismatch, Verdict};
+use crate::applied::Failure;
 use serde::Serialize;
 
 use crate::cli::{self, Output};
@@ -11,29 +10,13 @@ use crate::cli::{self, Output};
 /// What came of a row.
 #[derive(Debug, Serialize)]
 #[serde(tag = "outcome", content = "seen", rename_all = "lowercase")]
-pub(super) enum Outcome {
+pub enum Outcome {
+    /// As it should.
     Passed,
     /// With what differs.
     Failed(String),
     /// With why.
     Skipped(String),
-}
-
-impl From<Verdict> for Outcome {
-    fn from(verdict: Verdict) -> Self {
-        match verdict {
-            Verdict::Passed => Self::Passed,
-            Verdict::Skipped(why) => Self::Skipped(why),
-            Verdict::Failed(Mismatch {
-                expected,
-                got,
-                diff,
-            }) => {
-                let heads = format!("expected {expected}\ngot {got}\n");
-                Self::Failed(heads + diff.as_deref().unwrap_or_default())
-            }
-        }
-    }
 }
 
 impl From<Result<(), Failure>> for Outcome {

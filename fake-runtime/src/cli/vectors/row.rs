@@ -1,15 +1,21 @@
-//! A row of either kind.
+//! A row of any kind.
 
-use fake_runtime::applied;
-use fake_runtime::vectors::Case;
-use serde::de::Error as _;
+use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-/// A row of either kind.
-pub(super) enum Row {
-    /// Of vectors.
-    Case(Box<Case>),
+use crate::applied;
+
+/// A row of any kind.
+#[derive(Debug)]
+pub enum Row<C> {
+    /// A case of vectors, which is for the tool that is made for the plugin.
+    Case {
+        /// Which.
+        id: String,
+        /// All of it.
+        case: C,
+    },
     /// Of applied adjustments.
     Applied {
         /// Version and case.
@@ -19,28 +25,25 @@ pub(super) enum Row {
     },
 }
 
-impl Row {
+impl<C> Row<C> {
     pub(super) fn id(&self) -> &str {
         match self {
-            Self::Case(case) => &case.id,
-            Self::Applied { id, .. } => id,
+            Self::Case { id, .. } | Self::Applied { id, .. } => id,
         }
     }
 }
 
-impl<'de> Deserialize<'de> for Row {
+impl<'de, C: DeserializeOwned> Deserialize<'de> for Row<C> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let row = Value::deserialize(deserializer)?;
+        let text = |field: &str| row[field].as_str().unwrap_or("?").to_owned();
         if applied::is_row(&row) {
-            let text = |field: &str| row[field].as_str().unwrap_or("?");
-            Ok(Self::Applied {
-                id: format!("{}/{}", text("version"), text("case")),
-                row,
-            })
+            let id = format!("{}/{}", text("version"), text("case"));
+            Ok(Self::Applied { id, row })
         } else if row.get("flags").is_some() {
-            serde_json::from_value(row)
-                .map(Self::Case)
-                .map_err(D::Error::custom)
+            let id = text("id");
+            let case = serde_json::from_value(row).map_err(D::Error::custom)?;
+            Ok(Self::Case { id, case })
         } else {
             Err(D::Error::custom(
                 "neither a case nor a row of applied adjustments",

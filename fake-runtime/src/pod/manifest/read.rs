@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use nri_plugin::logging::on_one_line;
+use crate::one_line::on_one_line;
 use serde::Deserialize;
 
 use super::Pod;

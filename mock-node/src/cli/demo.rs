@@ -1,4 +1,4 @@
-//! `fake-runtime demo`.
+//! `mock-node demo`.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -6,17 +6,18 @@ use std::time::Duration;
 
 use fake_runtime::create::name_of;
 use fake_runtime::pod::{Simulation, manifest, requests};
-use fake_runtime::process::{PluginCommand, PluginProcess};
+use fake_runtime::process::PluginProcess;
 use fake_runtime::runtime::FakeRuntime;
-use fake_runtime::staging::{Devices, Overlay};
+use mock_node::plugin;
+use mock_node::staging::{Devices, Overlay};
 
-use super::show::{self, BOLD};
-use super::{Result, Verdict};
+use fake_runtime::cli::show::{self, BOLD};
+use fake_runtime::cli::{Result, Verdict, block_on};
 
 const EXAMPLES: &str = "\
 Examples:
-  fake-runtime demo
-  fake-runtime demo --plugin target/release/nri-plugin";
+  mock-node demo
+  mock-node demo --plugin target/release/nri-plugin";
 
 /// How long the plugin's log may lag behind its answer.
 const LOG_LAG: Duration = Duration::from_secs(1);
@@ -52,7 +53,7 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(self, out: &mut dyn Write) -> Result {
-        super::block_on(async {
+        block_on(async {
             let node = tempfile::Builder::new().prefix("mock-node-").tempdir()?;
             let devices = Devices::as_permitted();
             let overlay = Overlay {
@@ -80,7 +81,7 @@ impl Args {
 
     fn start(&self, runtime: &FakeRuntime, node: &Path) -> Result<PluginProcess> {
         let beside = || Ok(std::env::current_exe()?.with_file_name("nri-plugin"));
-        let plugin = self
+        let path = self
             .plugin
             .clone()
             .map_or_else(beside, Ok::<_, std::io::Error>)?;
@@ -91,7 +92,7 @@ impl Args {
             "--node-name=node-1",
             "--log-level=debug",
         ];
-        let command = PluginCommand::new(plugin)
+        let command = plugin::command(path)
             .args(flags)
             .args(Overlay::plugin_flags(node));
         Ok(command.spawn()?)
@@ -122,7 +123,7 @@ async fn create(
         let created = runtime
             .create_container(request.pod, request.container)
             .await;
-        let decision = process.next_decision(LOG_LAG).await;
+        let decision = process.next_in_log(LOG_LAG, plugin::decision).await;
         show::container(out, &name, &created, decision.as_ref())?;
         writeln!(out)?;
     }

@@ -2,9 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test has nothing better to do")]
 
-use fake_runtime::explain::{Explanation, explain};
 use fake_runtime::host::Host;
-use fake_runtime::staging::{Devices, Overlay};
+use mock_node::explain::{Explanation, explain};
+use mock_node::staging::{Devices, Overlay};
 use nri_plugin::config::Config;
 use nri_plugin::flags::{Flags, Invocation};
 use nri_proto::api::{Container, CreateContainerRequest, Mount, PodSandbox};

@@ -4,14 +4,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use fake_runtime::create::Answer;
+use fake_runtime::process::{Exit, PluginProcess, SpawnError};
+use fake_runtime::runtime::{FakeRuntime, StartError};
+use fake_runtime::tree::{TreeError, make_tree};
 use nri_proto::api::ContainerAdjustment;
 
 use super::case::{Case, Expect, Placeholders};
 use super::compare::difference;
-use crate::create::Answer;
-use crate::process::{Exit, PluginCommand, PluginProcess, SpawnError};
-use crate::runtime::{FakeRuntime, StartError};
-use crate::staging::{NodeAgent, StagingLock, TreeError, make_tree};
+use crate::plugin;
+use crate::staging::{NodeAgent, StagingLock};
 
 /// Generous, since a case is about what is answered and the machine may be busy with many of them.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
@@ -126,7 +128,7 @@ async fn ask(
         .request_timeout(REQUEST_TIMEOUT)
         .start()
         .await?;
-    let mut process = PluginCommand::new(plugin)
+    let mut process = plugin::command(plugin)
         // Ahead of the case's own flags, which may say otherwise.
         .args([
             &format!("--socket-path={}", runtime.socket_path().display()),

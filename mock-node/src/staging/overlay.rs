@@ -3,11 +3,10 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use fake_runtime::nvidia;
+use fake_runtime::tree::{Entry, Kind, TreeError, make_tree};
 use serde::Deserialize;
 use serde_json::{Value, json};
-
-use super::tree::{Entry, Kind, TreeError, make_tree};
-use crate::nvidia;
 
 /// As many IMEX channels as NVIDIA's driver can have, and more HCAs than any machine.
 const MOST_OTHERS: u32 = 2048;
@@ -26,7 +25,7 @@ const EMPTY_LIBRARIES: [&str; 5] = [
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let dir = tempfile::tempdir()?;
-/// use fake_runtime::staging::{Devices, Overlay};
+/// use mock_node::staging::{Devices, Overlay};
 ///
 /// let overlay = Overlay { gpus: 2, ..Overlay::default() };
 /// overlay.stage(dir.path(), Devices::Links)?;
@@ -63,6 +62,24 @@ impl Default for Overlay {
             cdi: true,
         }
     }
+}
+
+/// Why an overlay cannot be staged.
+#[derive(Debug, thiserror::Error)]
+pub enum StageError {
+    /// No node has that many of it.
+    #[error("cannot stage {count} {what}: a node has {most} at most")]
+    TooMany {
+        /// Of what.
+        what: &'static str,
+        /// How many were asked for.
+        count: u32,
+        /// How many there can be.
+        most: u32,
+    },
+    /// Something of its tree cannot be made.
+    #[error(transparent)]
+    Tree(#[from] TreeError),
 }
 
 /// What stands where a device node belongs.
@@ -118,17 +135,17 @@ impl Overlay {
     ///
     /// More of something than a node can have, before anything is made; or the first thing that cannot be made,
     /// as device nodes cannot without root.
-    pub fn stage(&self, dir: &Path, devices: Devices) -> Result<(), TreeError> {
+    pub fn stage(&self, dir: &Path, devices: Devices) -> Result<(), StageError> {
         for (what, count, most) in [
             ("GPUs", self.gpus, nvidia::MOST_GPUS),
             ("IMEX channels", self.imex_channels, MOST_OTHERS),
             ("HCAs", self.hcas, MOST_OTHERS),
         ] {
             if count > most {
-                return Err(TreeError::TooMany { what, count, most });
+                return Err(StageError::TooMany { what, count, most });
             }
         }
-        make_tree(dir, &self.entries(dir, devices))
+        Ok(make_tree(dir, &self.entries(dir, devices))?)
     }
 
     /// Where the CDI spec stands, below `dir`.
@@ -276,7 +293,7 @@ mod tests {
             Overlay::default().stage(dir.path(), Devices::Nodes),
             Devices::as_permitted(),
         ) {
-            (Err(TreeError::NotPermitted { .. }), Devices::Links) => {}
+            (Err(StageError::Tree(TreeError::NotPermitted { .. })), Devices::Links) => {}
             (Ok(()), Devices::Nodes) => {
                 let ctl = fs::metadata(dir.path().join("driver/dev/nvidiactl")).unwrap();
                 assert_eq!(ctl.rdev(), rustix::fs::makedev(195, 255));

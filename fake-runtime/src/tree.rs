@@ -107,16 +107,6 @@ pub enum TreeError {
         /// What the file system said.
         source: io::Error,
     },
-    /// No node has that many of it.
-    #[error("cannot stage {count} {what}: a node has {most} at most")]
-    TooMany {
-        /// Of what.
-        what: &'static str,
-        /// How many were asked for.
-        count: u32,
-        /// How many there can be.
-        most: u32,
-    },
 }
 
 /// Makes `entries` below `root`, in order.

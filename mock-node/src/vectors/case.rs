@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use fake_runtime::tree::{Entry, Kind};
 use nri_proto::api::{Container, ContainerAdjustment, PodSandbox};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::staging::{Entry, Hold, Kind, StagedAnswer};
+use crate::staging::{Hold, StagedAnswer};
 
 /// Command line, staged tree and request of one case, and the answer that it must give.
 #[derive(Clone, Debug, Deserialize)]

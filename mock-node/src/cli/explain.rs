@@ -1,27 +1,26 @@
-//! `fake-runtime explain`.
+//! `mock-node explain`.
 
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 
 use fake_runtime::create::name_of;
-use fake_runtime::explain::{Explanation, Rule, explain};
 use fake_runtime::host::Host;
 use fake_runtime::requests::Requests;
+use mock_node::explain::{Explanation, Rule, explain};
 use nri_plugin::config::Config;
 use nri_plugin::flags::{Flags, Invocation};
 use nri_plugin::logging::on_one_line;
 use serde_json::json;
 
-use super::show::{self, BOLD, DIM};
-use super::simulate::Simulate;
-use super::{Output, Result, Verdict};
+use fake_runtime::cli::show::{self, BOLD, DIM};
+use fake_runtime::cli::{Output, Result, Simulate, Verdict};
 
 const EXAMPLES: &str = "\
 Examples:
-  fake-runtime explain pod.yaml
-  fake-runtime explain pod.yaml --gpus 2 --overlay-host-path=/tmp/overlay
-  fake-runtime explain requests.jsonl.gz --output json --excluded-namespaces=";
+  mock-node explain pod.yaml
+  mock-node explain pod.yaml --gpus 2 --overlay-host-path=/tmp/overlay
+  mock-node explain requests.jsonl.gz --output json --excluded-namespaces=";
 
 /// Say what each container would get from nri-plugin and why, rule by rule, without a plugin or a socket.
 ///

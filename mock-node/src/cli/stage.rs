@@ -1,17 +1,17 @@
-//! `fake-runtime stage`.
+//! `mock-node stage`.
 
 use std::io::Write;
 use std::path::PathBuf;
 
-use fake_runtime::staging::{Devices, Overlay};
+use mock_node::staging::{Devices, Overlay};
 
-use super::{Result, Verdict};
+use fake_runtime::cli::{Result, Verdict};
 
 const EXAMPLES: &str = "\
 Examples:
-  fake-runtime stage /tmp/overlay
-  fake-runtime stage /tmp/overlay --gpus 8 --imex-channels 0 --hcas 0
-  fake-runtime stage /tmp/overlay --links     # as a laptop without root would";
+  mock-node stage /tmp/overlay
+  mock-node stage /tmp/overlay --gpus 8 --imex-channels 0 --hcas 0
+  mock-node stage /tmp/overlay --links     # as a laptop without root would";
 
 /// Make a mock overlay tree: what the node agent stages for the plugin to hand out.
 ///

@@ -2,17 +2,16 @@
 
 mod rules;
 
+use fake_runtime::changes::{Change, changes};
+use fake_runtime::create::{Answer, CreateError, create};
+use fake_runtime::host::Host;
+use fake_runtime::oci::Spec;
+use fake_runtime::profile::Profile;
 use nri_plugin::config::Config;
 use nri_plugin::convert;
 use nri_plugin::decide::{self, Decision, Outcome, Runtime, Selection, Staged};
 use nri_proto::api::{ContainerAdjustment, CreateContainerRequest};
 use prost::Message as _;
-
-use crate::changes::{Change, changes};
-use crate::create::{Answer, CreateError, create};
-use crate::host::Host;
-use crate::oci::Spec;
-use crate::profile::Profile;
 
 pub use rules::Rule;
 

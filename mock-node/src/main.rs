@@ -1,0 +1,7 @@
+//! The `mock-node` tool.
+
+mod cli;
+
+fn main() -> std::process::ExitCode {
+    cli::main()
+}
