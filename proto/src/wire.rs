@@ -6,41 +6,52 @@
 //! | messages: a header of ten bytes and a body | [`MessageHeader`], [`Message`] |
 //! | bodies: whom a request calls, how a response ended | [`envelope`], [`Status`] |
 //! | bytes to messages | [`Demux`] |
-//! | a connection, with both its services | [`open`]: [`Caller`], [`Incoming`], [`Driver`] |
+//! | what a message asks or answers, and writing an answer | [`Asked`], [`answer_given`], [`answer_frames`] |
+//! | a connection as futures, with both its services (feature `tokio`) | `open`: `Caller`, `Incoming`, `Driver` |
 //!
 //! Plugin and runtime share all of it: they differ in which logical connection is theirs, see [`Side`].
 
-mod caller;
-mod calls;
+mod answer;
+mod asked;
+mod closed;
 mod demux;
-mod driver;
 pub mod envelope;
-mod incoming;
 mod message;
 mod mux;
-mod outgoing;
 mod reassembly;
-mod service;
 mod status;
 
-use std::sync::Arc;
+#[cfg(feature = "tokio")]
+mod caller;
+#[cfg(feature = "tokio")]
+mod calls;
+#[cfg(feature = "tokio")]
+mod driver;
+#[cfg(feature = "tokio")]
+mod incoming;
+#[cfg(feature = "tokio")]
+mod open;
+#[cfg(feature = "tokio")]
+mod outgoing;
+#[cfg(feature = "tokio")]
+mod service;
 
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::mpsc;
-
-pub use caller::Caller;
-pub use calls::CallError;
+pub use answer::{CallError, frames as answer_frames, given as answer_given};
+pub use asked::{Asked, MAX_UNANSWERED};
+pub use closed::{Closed, READ_BUFFER};
 pub use demux::{Demux, FrameTooLong};
-pub use driver::{Closed, Driver};
-pub use incoming::{Incoming, Request};
 pub use message::{MAX_BODY, Message, MessageHeader, REQUEST, RESPONSE};
 pub use mux::{FrameHeader, MAX_FRAME, PLUGIN_CONNECTION, RUNTIME_CONNECTION, Split, put_frame};
 pub use reassembly::Event;
 pub use status::{Code, Status};
 
-use calls::Calls;
-use mux::Framing;
-use service::Service;
+#[cfg(feature = "tokio")]
+pub use {
+    caller::Caller,
+    driver::Driver,
+    incoming::{Incoming, Request},
+    open::{open, open_with},
+};
 
 /// Which end of the socket this process is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +82,8 @@ impl Side {
     }
 
     /// The longest frame with which the peer may begin a message: containerd closes the connection on a longer one.
-    const fn longest_first_frame(self) -> usize {
+    #[must_use]
+    pub const fn longest_first_frame(self) -> usize {
         match self {
             Self::Plugin => MAX_FRAME,
             Self::Runtime => Split::CONTAINERD.first,
@@ -83,29 +95,4 @@ impl Side {
     const fn minds_unknown_types(self) -> bool {
         matches!(self, Self::Runtime)
     }
-}
-
-/// Starts a connection on `stream`, with messages cut as containerd takes them.
-///
-/// Nothing moves until [`Driver::run`] is polled. Keep the [`Incoming`]: dropping it closes the connection.
-pub fn open<S: AsyncRead + AsyncWrite>(stream: S, side: Side) -> (Caller, Incoming, Driver<S>) {
-    open_with(stream, side, Split::CONTAINERD)
-}
-
-/// The same, with messages cut in another way.
-pub fn open_with<S: AsyncRead + AsyncWrite>(
-    stream: S,
-    side: Side,
-    split: Split,
-) -> (Caller, Incoming, Driver<S>) {
-    let (outgoing, queued) = outgoing::queue();
-    let (requests, received) = mpsc::unbounded_channel();
-    let calls = Arc::new(Calls::new(side));
-    let framing = |connection| Framing { connection, split };
-    let service = Service::new(requests, outgoing.clone(), framing(side.serves()));
-    (
-        Caller::new(Arc::clone(&calls), outgoing, framing(side.calls())),
-        Incoming::new(received),
-        Driver::new(stream, side, service, calls, queued),
-    )
 }

@@ -6,9 +6,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use prost::Message as _;
 
-use super::calls::{CallError, Calls};
+use super::answer::CallError;
+use super::calls::Calls;
 use super::envelope::Request;
-use super::message::{MAX_BODY, Message};
+use super::message::{MAX_BODY, REQUEST};
 use super::mux::Framing;
 use super::outgoing::Outgoing;
 
@@ -87,8 +88,9 @@ impl Caller {
             return Err(CallError::RequestTooLarge(length));
         }
         let call = self.calls.open(|stream| {
-            let message = Message::request(stream, &envelope);
-            self.outgoing.send(self.framing.frames(&message), None);
+            let Framing { connection, split } = self.framing;
+            let frames = split.frames(connection, stream, REQUEST, &envelope);
+            self.outgoing.send(frames, None);
         })?;
         drop(envelope);
         call.answer().await

@@ -2,46 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use bytes::Bytes;
-use prost::Message as _;
 use tokio::sync::oneshot;
 
 use super::Side;
-use super::envelope::Response;
-use super::message::{MAX_BODY, Message, MessageHeader, RESPONSE};
+use super::answer::{self, CallError};
 use super::reassembly::Event;
-use super::status::Status;
-
-/// Why a call has no result.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum CallError {
-    /// The peer answered with an error.
-    #[error(transparent)]
-    Status(#[from] Status),
-    /// The connection ended before the answer came, or had ended before the call.
-    #[error("the connection closed before the answer came")]
-    Closed,
-    /// No answer came within the time given.
-    #[error("no answer within {} ms", .0.as_millis())]
-    DeadlineExceeded(Duration),
-    /// The request was not sent: its body would be over [`MAX_BODY`].
-    #[error("a request of {0} bytes is over the limit of {MAX_BODY}")]
-    RequestTooLarge(usize),
-    /// The answer was skipped: its body was over [`MAX_BODY`].
-    #[error("an answer of {0} bytes is over the limit of {MAX_BODY}")]
-    AnswerTooLarge(u32),
-    /// The answer's envelope could not be decoded.
-    #[error("undecodable answer: {0}")]
-    Undecodable(#[from] prost::DecodeError),
-    /// Something that is no answer came in its place. Only [`Side::Runtime`] minds.
-    #[error("a message of unknown type {0} came in place of the answer")]
-    NotAnAnswer(u8),
-    /// Every stream id of the connection has been used.
-    #[error("the connection has no stream id left")]
-    NoStreamLeft,
-}
 
 /// The calls that wait for an answer.
 #[derive(Debug)]
@@ -101,26 +68,8 @@ impl Calls {
 
     /// Gives an answer to who waits for it, if anybody does.
     pub(super) fn settle(&self, event: Event) {
-        let (stream, answer) = match event {
-            Event::TooLarge(MessageHeader { length, stream, .. }) => {
-                (stream, Err(CallError::AnswerTooLarge(length)))
-            }
-            Event::Message(Message {
-                stream,
-                kind: RESPONSE,
-                body,
-                ..
-            }) => {
-                let answer = Response::decode(body).map_err(CallError::from);
-                (
-                    stream,
-                    answer.and_then(|response| Ok(response.into_result()?)),
-                )
-            }
-            Event::Message(Message { stream, kind, .. }) if self.side.minds_unknown_types() => {
-                (stream, Err(CallError::NotAnAnswer(kind)))
-            }
-            Event::Message(_) => return,
+        let Some((stream, answer)) = answer::given(event, self.side) else {
+            return;
         };
         if let Some(waiting) = self.lock().close(stream) {
             // Who has gone meanwhile needs no answer.

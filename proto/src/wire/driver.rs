@@ -1,41 +1,15 @@
 //! What moves the bytes: the one future that reads and writes the socket.
 
-use std::io;
 use std::sync::Arc;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 
 use super::Side;
 use super::calls::Calls;
-use super::demux::{Demux, FrameTooLong};
+use super::closed::{Closed, READ_BUFFER};
+use super::demux::Demux;
 use super::outgoing::{Queued, Writer};
 use super::service::{Flooded, Service};
-
-/// How much is read at once. Much larger than an ordinary request; a page that is never filled costs nothing.
-const READ_BUFFER: usize = 64 << 10;
-
-/// Why a connection ended.
-#[derive(Debug, thiserror::Error)]
-pub enum Closed {
-    /// The peer closed it, between two messages.
-    #[error("the peer closed the connection")]
-    Peer,
-    /// The peer closed it, or died, in the middle of a message.
-    #[error("the peer closed the connection in the middle of a message")]
-    Truncated,
-    /// This side closed it: see [`Incoming::close`](super::Incoming::close).
-    #[error("this side closed the connection")]
-    Stopped,
-    /// The peer sends requests faster than it takes their answers.
-    #[error("the peer left too many requests unanswered")]
-    Flooded,
-    /// The peer does not speak NRI's mux.
-    #[error(transparent)]
-    Frame(#[from] FrameTooLong),
-    /// The socket failed.
-    #[error("the socket failed: {0}")]
-    Io(#[from] io::Error),
-}
 
 /// Moves the connection's bytes while [`Driver::run`] is polled. Dropped, it ends the connection.
 #[derive(Debug)]

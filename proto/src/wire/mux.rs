@@ -2,7 +2,7 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 
-use super::message::{MAX_BODY, Message, MessageHeader};
+use super::message::{MAX_BODY, MessageHeader};
 
 /// The logical connection on which the plugin serves and the runtime calls.
 pub const PLUGIN_CONNECTION: u32 = 1;
@@ -83,6 +83,44 @@ impl Split {
         }
     }
 
+    /// The frames of `connection` that carry a message with `envelope` as its body.
+    ///
+    /// # Panics
+    ///
+    /// On an envelope of 4 GiB or more, whose length no header can say.
+    #[must_use]
+    pub fn frames(
+        self,
+        connection: u32,
+        stream: u32,
+        kind: u8,
+        envelope: &impl prost::Message,
+    ) -> Bytes {
+        let length = envelope.encoded_len();
+        let header = MessageHeader {
+            length: u32::try_from(length).expect("a message is shorter than 4 GiB"),
+            stream,
+            kind,
+            flags: 0,
+        };
+        let whole = MessageHeader::LEN + length;
+        let mut message = Vec::with_capacity(FrameHeader::LEN + whole);
+        // Where one frame is enough, as it is for nearly every message, it is written in place.
+        let is_one_frame = whole <= self.first.max(1);
+        if is_one_frame {
+            let length = u32::try_from(whole).expect("no more than the first frame holds");
+            message.extend(FrameHeader { connection, length }.encode());
+        }
+        message.extend(header.encode());
+        envelope.encode_raw(&mut message);
+        if is_one_frame {
+            return message.into();
+        }
+        let mut frames = BytesMut::with_capacity(2 * FrameHeader::LEN + whole);
+        self.put(&mut frames, connection, &message);
+        frames.freeze()
+    }
+
     /// Appends `message` to `out`, cut into frames of `connection`. A limit of 0 counts as 1.
     pub fn put(self, out: &mut BytesMut, connection: u32, message: &[u8]) {
         let (first, rest) = message.split_at(self.first.max(1).min(message.len()));
@@ -94,14 +132,9 @@ impl Split {
 }
 
 /// The logical connection that messages travel on, and how they are cut for it.
+#[cfg(feature = "tokio")]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Framing {
     pub(super) connection: u32,
     pub(super) split: Split,
-}
-
-impl Framing {
-    pub(super) fn frames(self, message: &Message) -> Bytes {
-        message.frames(self.connection, self.split)
-    }
 }

@@ -4,21 +4,15 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use prost::Message as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
-use super::envelope::{Request, Response};
-use super::message::{MAX_BODY, Message, MessageHeader, REQUEST};
+use super::answer;
+use super::asked::{Asked, MAX_UNANSWERED};
+use super::envelope::Request;
 use super::mux::Framing;
 use super::outgoing::Outgoing;
 use super::reassembly::Event;
-use super::status::{Code, Status};
-
-/// The most bytes of requests that may be unanswered: four of the longest messages.
-const MAX_UNANSWERED: u32 = 16 << 20;
-
-/// What a request counts for at least, in bytes, so that their number is bounded too: by 1024.
-const LEAST_WEIGHT: u32 = 16 << 10;
+use super::status::Status;
 
 /// More is unanswered than this side keeps: the peer asks on and on, or does not read the answers.
 #[derive(Debug)]
@@ -75,40 +69,27 @@ impl Service {
 
     /// Takes what came on the logical connection: passes a request on, or answers why not.
     pub(super) fn take(&self, event: Event) -> Result<(), Flooded> {
-        let (kind, stream, body) = match event {
-            Event::Message(Message {
-                kind, stream, body, ..
-            }) => (kind, stream, Ok(body)),
-            Event::TooLarge(MessageHeader {
-                kind,
-                stream,
-                length,
-                ..
-            }) => {
-                let message =
-                    format!("a request of {length} bytes is over the limit of {MAX_BODY}");
-                (
-                    kind,
-                    stream,
-                    Err(Status::new(Code::RESOURCE_EXHAUSTED, message)),
-                )
-            }
+        let Some(asked) = Asked::by(event) else {
+            return Ok(());
         };
-        if kind != REQUEST || self.requests.is_closed() {
+        if self.requests.is_closed() {
             return Ok(());
         }
-        let length = body.as_ref().map_or(0, Bytes::len);
-        let weight = u32::try_from(length).unwrap_or(u32::MAX).max(LEAST_WEIGHT);
         let unanswered = Arc::clone(&self.unanswered)
-            .try_acquire_many_owned(weight)
+            .try_acquire_many_owned(asked.weight)
             .map_err(|_| Flooded)?;
         let to = AnswerTo {
-            stream,
+            stream: asked.stream,
             unanswered,
             outgoing: self.outgoing.clone(),
             framing: self.framing,
         };
-        match body.and_then(|body| self.admit(stream, body)) {
+        let admitted = asked.request.and_then(|envelope| {
+            let in_use = self.in_use.open(asked.stream);
+            let in_use = in_use.ok_or_else(|| Asked::stream_in_use(asked.stream))?;
+            Ok((in_use, envelope))
+        });
+        match admitted {
             Ok((in_use, envelope)) => {
                 // Nobody takes requests any more: then this one stays without an answer, like those to come.
                 let _ = self.requests.send(Received {
@@ -119,22 +100,6 @@ impl Service {
             Err(status) => to.send(Err(status)),
         }
         Ok(())
-    }
-
-    fn admit(&self, stream: u32, body: Bytes) -> Result<(StreamInUse, Request), Status> {
-        let invalid = |message| Status::new(Code::INVALID_ARGUMENT, message);
-        if stream.is_multiple_of(2) {
-            return Err(invalid(format!(
-                "stream id {stream} is even: a client's are odd"
-            )));
-        }
-        let in_use = self
-            .in_use
-            .open(stream)
-            .ok_or_else(|| invalid(format!("stream id {stream} is in use")))?;
-        let request = Request::decode(body)
-            .map_err(|error| invalid(format!("undecodable request: {error}")))?;
-        Ok((in_use, request))
     }
 
     /// Resolves when no more requests are wanted and every one taken is answered, on the socket.
@@ -155,15 +120,9 @@ impl Answer {
 
 impl AnswerTo {
     fn send(self, answer: Result<Bytes, Status>) {
-        let mut response = Response::from(answer);
-        let length = response.encoded_len();
-        if length > MAX_BODY {
-            let message = format!("an answer of {length} bytes is over the limit of {MAX_BODY}");
-            response = Err(Status::new(Code::RESOURCE_EXHAUSTED, message)).into();
-        }
-        let message = Message::response(self.stream, &response);
-        self.outgoing
-            .send(self.framing.frames(&message), Some(self.unanswered));
+        let Framing { connection, split } = self.framing;
+        let frames = answer::frames(connection, split, self.stream, answer);
+        self.outgoing.send(frames, Some(self.unanswered));
     }
 }
 
