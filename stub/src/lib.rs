@@ -1,0 +1,27 @@
+#![doc = include_str!("../README.md")]
+
+mod backoff;
+mod call;
+mod connect;
+mod connection;
+mod desk;
+mod error;
+mod handlers;
+pub mod panics;
+mod reader;
+mod runtime;
+mod session;
+mod stop;
+mod stub;
+mod updater;
+
+pub use call::{Answer, Call, Reply};
+pub use connect::{ConnectError, Identity, Origin, SOCKET_VARIABLE, place};
+pub use error::Error;
+pub use nri_proto::api;
+pub use nri_proto::narrow;
+pub use nri_proto::wire::{CallError, Closed, Code, Status};
+pub use runtime::Runtime;
+pub use stop::Stop;
+pub use stub::{Life, Limits, Stub};
+pub use updater::Updater;
