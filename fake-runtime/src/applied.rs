@@ -1,7 +1,8 @@
-//! Recorded adjustments: rows of what real containerd made of plugins' answers, held against this crate.
+//! Recorded adjustments: rows of what real runtimes made of plugins' answers, held against this crate.
 //!
-//! A row is a JSON object with the `version` of containerd, the container's OCI spec `before`, and what
-//! came `after`: a `spec`, a `create_error`, or `containerd_died`. It tells either of one plugin, by its
+//! A row is a JSON object with the `version` of the runtime, the container's OCI spec `before`, and what
+//! came `after`: a `spec`, a `create_error`, or `containerd_died`. Where the OCI runtime refused the `spec`, it also has
+//! the `create_runtime_error`. It tells either of one plugin, by its
 //! `adjust`, or of several, by their `answers`, each with the `request` that the plugin got.
 
 mod difference;
@@ -14,10 +15,19 @@ pub use row::{Row, RowPlugin};
 use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
-use crate::create::{CreateError, Outcome, create};
+use crate::create::{CreateError, Outcome, Reason, create};
 use crate::host::Host;
 use crate::oci::Spec;
 use crate::profile::UnknownVersion;
+
+/// The field with what the OCI runtime refused.
+const REFUSAL: &str = "create_runtime_error";
+
+/// The last line of what the OCI runtime logged, without its time. Warnings may stand before it.
+fn refusal(text: &str) -> &str {
+    let last = text.rfind("level=error");
+    text[last.unwrap_or_default()..].trim_end()
+}
 
 /// Why a row did not pass.
 #[derive(Debug, thiserror::Error)]
@@ -81,10 +91,22 @@ impl Row {
     ) -> Result<(), Failure> {
         let mut after = match result {
             Ok(spec) => json!({"spec": serde_json::to_value(spec)?}),
-            Err(CreateError::RuntimeDied(_)) => json!({"containerd_died": true}),
-            Err(error) => json!({"create_error": error.to_string(), "code": "UNKNOWN"}),
+            Err(error) => match &error.reason {
+                Reason::RuntimeDied(_) => json!({"containerd_died": true}),
+                Reason::OciRuntime { spec, .. } => {
+                    let spec = serde_json::to_value(spec)?;
+                    json!({"spec": spec, REFUSAL: refusal(&error.to_string())})
+                }
+                _ => json!({"create_error": error.to_string(), "code": "UNKNOWN"}),
+            },
         };
         let mut expected = self.outcome();
+        // What the OCI runtime refused for want of something on its machine, nobody can tell here.
+        if after.get(REFUSAL).is_some()
+            && let Some(Value::String(text)) = self.after.get(REFUSAL)
+        {
+            expected[REFUSAL] = refusal(text).into();
+        }
         order::settle_mounts(&mut expected, &mut after);
         let mut differences = difference::between(&expected, &after, "");
         for (plugin, mut request) in self.plugins().into_iter().zip(requests) {

@@ -1,6 +1,6 @@
 //! Changing a container's OCI spec as the combined adjustment says.
 //!
-//! In containerd's order, which shows where two fields touch the same thing: a plugin's device replaces a
+//! In containerd's order, which is CRI-O's too, and shows where two fields touch the same thing: a plugin's device replaces a
 //! CDI device node of that path, a plugin's `linux.rdt` what its `rdt_class` left. Nothing is half
 //! applied: an error fails the container.
 
@@ -17,22 +17,23 @@ mod seccomp;
 use nri_proto::api;
 
 use crate::collect::{Combined, removal};
-use crate::create::CreateError;
+use crate::create_error::Reason;
 use crate::host::Host;
 use crate::oci::{Hook, Spec};
+use crate::oci_runtime;
 use crate::profile::Profile;
 
 /// The spec after the adjustment.
 ///
 /// # Errors
 /// What only the spec and the host can tell: an unresolvable CDI name, a mount that cannot propagate, an
-/// unknown namespace or block I/O class.
+/// unknown namespace or block I/O class; and what the OCI runtime refuses, where that is called in CreateContainer.
 pub fn apply(
     profile: &Profile,
     mut spec: Spec,
     adjustment: &Combined,
     host: &Host,
-) -> Result<Spec, CreateError> {
+) -> Result<Spec, Reason> {
     let honoured = profile.adjust;
     for (key, value) in &adjustment.annotations {
         match removal(key) {
@@ -75,6 +76,12 @@ pub fn apply(
     resources::apply(honoured, &mut spec.linux, adjustment)?;
     mounts::apply(&mut spec, &adjustment.mounts, host)?;
     resources::rlimits(&mut spec.process, &adjustment.rlimits);
+    if profile.oci_runtime_in_create
+        && let Err(error) = oci_runtime::create(&spec, host)
+    {
+        let spec = Box::new(spec);
+        return Err(Reason::OciRuntime { error, spec });
+    }
     Ok(spec)
 }
 

@@ -4,6 +4,7 @@
 //! to one combined adjustment, and shown to the next plugin as if it were the container's own. The
 //! first conflict ends everything.
 
+mod answer;
 mod combined;
 mod container;
 mod keyed;
@@ -14,10 +15,10 @@ mod resources;
 use nri_proto::api::{Container, ContainerAdjustment, CreateContainerRequest, FieldOwners};
 use owners::{Claims, Owners};
 
+pub use answer::Answer;
 pub use combined::Combined;
-pub use owners::Subject;
 
-use crate::create::{Answer, CreateError};
+use crate::create_error::Reason;
 use crate::profile::Profile;
 
 /// One request on its way through the plugins.
@@ -51,12 +52,12 @@ impl Collector {
     /// Adds whatever came back from a plugin, named `IDX-NAME`.
     ///
     /// # Errors
-    /// [`CreateError::Plugin`] where that is an error; [`CreateError::Conflict`]; [`CreateError::RuntimeDied`] in the
+    /// [`Reason::Plugin`] where that is an error; [`Reason::Conflict`]; [`Reason::RuntimeDied`] in the
     /// versions that die of an answer. The collector is of no use after it.
-    pub fn answer(&mut self, plugin: &str, answer: &Answer) -> Result<(), CreateError> {
+    pub fn answer(&mut self, plugin: &str, answer: &Answer) -> Result<(), Reason> {
         match answer {
             Answer::Adjust(adjustment) => self.add(plugin, adjustment),
-            Answer::Error { code, message } => Err(CreateError::Plugin {
+            Answer::Error { code, message } => Err(Reason::Plugin {
                 code: code.clone(),
                 message: message.clone(),
             }),
@@ -64,7 +65,7 @@ impl Collector {
         }
     }
 
-    fn add(&mut self, plugin: &str, answer: &ContainerAdjustment) -> Result<(), CreateError> {
+    fn add(&mut self, plugin: &str, answer: &ContainerAdjustment) -> Result<(), Reason> {
         let container = self.request.container.get_or_insert_default();
         Merge {
             claims: Claims {
@@ -99,7 +100,7 @@ struct Merge<'a> {
 
 impl Merge<'_> {
     /// Field by field in containerd's order, which decides what a conflict is about.
-    fn answer(&mut self, answer: &ContainerAdjustment) -> Result<(), CreateError> {
+    fn answer(&mut self, answer: &ContainerAdjustment) -> Result<(), Reason> {
         let honoured = self.claims.profile.adjust;
         self.annotations(&answer.annotations)?;
         self.mounts(&answer.mounts)?;

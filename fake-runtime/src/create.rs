@@ -1,14 +1,11 @@
-//! CreateContainer as containerd plays it: ask the plugins, merge their answers, change the spec.
+//! CreateContainer as a runtime plays it: ask the plugins, merge their answers, change the spec.
 
-mod answer;
-mod error;
-
-pub use answer::Answer;
-pub use error::CreateError;
 use nri_proto::api::CreateContainerRequest;
 
 use crate::apply;
+pub use crate::collect::Answer;
 use crate::collect::{Collector, Combined};
+pub use crate::create_error::{CreateError, Reason};
 use crate::host::Host;
 use crate::oci::Spec;
 use crate::profile::Profile;
@@ -23,6 +20,12 @@ pub fn name_of(request: &CreateContainerRequest) -> String {
     let container = request.container.as_ref();
     let container = container.map_or("no container", |container| &container.name);
     format!("{pod}/{container}")
+}
+
+/// The id of the container that a request is about.
+pub(crate) fn container_id(request: &CreateContainerRequest) -> String {
+    let container = request.container.as_ref();
+    container.map_or_else(String::new, |container| container.id.clone())
 }
 
 /// What came of a CreateContainer.
@@ -45,22 +48,29 @@ pub fn create(
     answers: &[(String, Answer)],
     host: &Host,
 ) -> Outcome {
+    let id = container_id(&request);
     let mut requests = Vec::new();
+    let result = play(profile, request, spec, answers, host, &mut requests);
+    Outcome {
+        requests,
+        result: result.map_err(|reason| reason.told(profile, &id)),
+    }
+}
+
+fn play(
+    profile: &'static Profile,
+    request: CreateContainerRequest,
+    spec: Spec,
+    answers: &[(String, Answer)],
+    host: &Host,
+    requests: &mut Vec<CreateContainerRequest>,
+) -> Result<(Combined, Spec), Reason> {
     let mut collector = Collector::new(profile, request);
     for (plugin, answer) in answers {
         requests.push(collector.request().clone());
-        let added = collector.answer(plugin, answer);
-        if let Err(error) = added {
-            return Outcome {
-                requests,
-                result: Err(error),
-            };
-        }
+        collector.answer(plugin, answer)?;
     }
     let combined = collector.finish();
-    let spec = apply::apply(profile, spec, &combined, host);
-    Outcome {
-        requests,
-        result: spec.map(|spec| (combined, spec)),
-    }
+    let spec = apply::apply(profile, spec, &combined, host)?;
+    Ok((combined, spec))
 }

@@ -3,7 +3,7 @@
 mod node;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub use node::HostNode;
 use path_clean::clean;
@@ -20,6 +20,12 @@ pub struct Host {
     pub nodes: BTreeMap<String, HostNode>,
     /// How mounts propagate, by mount point.
     pub propagation: BTreeMap<String, Propagation>,
+    /// Paths that are known not to be there, with everything below them.
+    #[serde(default)]
+    pub missing: Vec<String>,
+    /// Whether its control groups are those of version 1.
+    #[serde(default)]
+    pub cgroup_v1: bool,
 }
 
 /// How a mount of the host propagates, as containerd calls it.
@@ -54,6 +60,8 @@ impl Default for Host {
             cdi: Registry::default(),
             nodes: BTreeMap::new(),
             propagation: BTreeMap::from([("/".to_owned(), Propagation::Shared)]),
+            missing: Vec::new(),
+            cgroup_v1: false,
         }
     }
 }
@@ -72,6 +80,12 @@ impl Host {
             nodes,
             ..Self::default()
         }
+    }
+
+    /// Whether the path is known not to be there.
+    pub fn lacks(&self, path: &str) -> bool {
+        let path = Path::new(path);
+        self.missing.iter().any(|missing| path.starts_with(missing))
     }
 
     /// How the mount propagates on which the path lies, or none for a relative path.

@@ -1,19 +1,39 @@
-//! What one version of containerd sends to plugins and does with their answers, as data.
+//! What one version of a runtime sends to plugins and does with their answers, as data.
 //!
-//! The rest of the crate asks a [`Profile`] and never compares versions. A new version is a new constant in
-//! `profile/versions.rs`, written as the differences to the version before it, and a recording that
+//! The rest of the crate asks a [`Profile`] and never compares runtimes or versions. A new version is a new constant
+//! in `profile/containerd.rs` or `profile/cri_o.rs`, written as the differences to another one, and a recording that
 //! proves it.
 
+mod containerd;
+mod cri_o;
+mod life;
 mod version;
-mod versions;
 
+use std::fmt;
+
+pub use life::Life;
 pub use version::{Series, UnknownVersion};
-pub use versions::ALL;
 
-/// One containerd version, or several that behave alike.
+/// Every profile: containerd's, then CRI-O's, oldest first.
+pub const ALL: &[Profile] = &[
+    containerd::V1_7,
+    containerd::V2_1,
+    containerd::V2_2_0,
+    containerd::V2_2,
+    containerd::V2_3,
+    containerd::HEAD,
+    cri_o::V1_31,
+    cri_o::V1_33,
+    cri_o::V1_34,
+    cri_o::V1_37,
+];
+
+/// One version of a runtime, or several that behave alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Profile {
-    /// The name by which it is chosen: `2.1`, `HEAD`.
+    /// What the runtime calls itself in Configure: `containerd`, `cri-o`.
+    pub runtime: &'static str,
+    /// The version by which it is chosen: `2.1`, `HEAD`.
     pub name: &'static str,
     /// The releases that it stands for.
     pub series: Series,
@@ -38,8 +58,15 @@ pub struct Profile {
     pub requests: Requests,
     /// How a conflict between plugins is worded.
     pub conflicts: ConflictStyle,
+    /// What a CRI client is told around the reason why there is no container.
+    pub errors: ErrorTexts,
+    /// The calls of a pod's life.
+    pub life: Life,
     /// Whether a key that a plugin removed stays that plugin's: later ones may not set it.
     pub removal_reserves: bool,
+    /// Whether CreateContainer calls the OCI runtime, so that what that refuses fails CreateContainer and not
+    /// StartContainer.
+    pub oci_runtime_in_create: bool,
     /// What becomes of the fields of an adjustment that not every version honours.
     pub adjust: Adjust,
     /// How devices named by CDI are injected.
@@ -99,6 +126,20 @@ pub enum ConflictStyle {
     FieldNames,
 }
 
+/// What a CRI client is told around the reason why there is no container.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ErrorTexts {
+    /// Before what comes of asking plugins.
+    pub asking: &'static str,
+    /// Whether a plugin's own error is told with its gRPC status: `rpc error: code = Unknown desc = …`. Otherwise it is
+    /// told alone.
+    pub plugin_status: bool,
+    /// Before what comes of changing the spec; `{id}` is the container's.
+    pub adjusting: &'static str,
+    /// Before what the OCI runtime says.
+    pub oci_runtime: &'static str,
+}
+
 /// What becomes of a field of an adjustment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
@@ -106,7 +147,7 @@ pub enum Fate {
     Ignored,
     /// Honoured.
     Applied,
-    /// containerd itself dies: a Go panic.
+    /// The runtime itself dies: a Go panic.
     KillsRuntime,
 }
 
@@ -117,6 +158,12 @@ pub struct Adjust {
     pub cdi_devices: bool,
     /// `mounts` with a removal mark: whether the container's own mount goes.
     pub mount_removal: bool,
+    /// The least memory limit in bytes that `linux.resources.memory` may leave.
+    pub least_memory: Option<i64>,
+    /// `linux.resources.hugepage_limits`. Otherwise the spec's own go too.
+    pub hugepage_limits: bool,
+    /// Whether a block I/O class that is not configured is ignored, and not refused.
+    pub unknown_blockio_class: bool,
     /// `linux.oom_score_adj`.
     pub oom_score_adj: bool,
     /// `linux.resources.pids`.
@@ -137,7 +184,7 @@ pub struct Adjust {
     pub time_namespace: bool,
     /// `linux.resources.devices`: cgroup rules.
     pub device_rules: bool,
-    /// `linux.sysctl`. Where setting one kills containerd, removal marks alone do not.
+    /// `linux.sysctl`. Where setting one kills the runtime, removal marks alone do not.
     pub sysctl: Fate,
     /// `linux.net_devices`.
     pub net_devices: bool,
@@ -162,26 +209,41 @@ pub struct CdiInjection {
 }
 
 impl Profile {
-    /// The profile of a version: by its name (`2.2`, `HEAD`) or by what a containerd says of itself
-    /// (`1.7.24~ds1`, `v2.2.7`, `2.1.9+unknown`).
+    /// The profile of a runtime's version: `containerd-2.3`, `cri-o-1.37`. Without a runtime it is containerd's: `2.2`,
+    /// `HEAD`. A whole release will do, as a runtime writes it: `v2.2.7`, `2.1.9+unknown`, `cri-o-1.37.0`.
     ///
     /// # Errors
     /// [`UnknownVersion`] names the profiles that there are.
-    pub fn find(version: &str) -> Result<&'static Self, UnknownVersion> {
-        ALL.iter()
+    pub fn find(name: &str) -> Result<&'static Self, UnknownVersion> {
+        let (runtime, version) = version::split(name);
+        Self::of(runtime, version).map_err(|_| UnknownVersion(name.to_owned()))
+    }
+
+    /// The profile of the runtime that says this of itself in Configure.
+    ///
+    /// # Errors
+    /// [`UnknownVersion`] names the profiles that there are.
+    pub fn of(runtime: &str, version: &str) -> Result<&'static Self, UnknownVersion> {
+        let of_runtime = || ALL.iter().filter(|profile| profile.runtime == runtime);
+        of_runtime()
             .find(|profile| profile.name == version)
             .or_else(|| {
                 let (major, minor, patch) = version::parse(version)?;
-                ALL.iter()
-                    .find(|profile| profile.series.contains(major, minor, patch))
+                of_runtime().find(|profile| profile.series.contains(major, minor, patch))
             })
-            .ok_or_else(|| UnknownVersion(version.to_owned()))
+            .ok_or_else(|| UnknownVersion(format!("{runtime}-{version}")))
+    }
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.runtime, self.name)
     }
 }
 
 impl Default for &'static Profile {
     /// containerd 2.1, the oldest that honours CDI devices.
     fn default() -> Self {
-        &versions::V2_1
+        &containerd::V2_1
     }
 }

@@ -141,7 +141,7 @@ fn configured_by(row: &Value) -> Option<&'static Profile> {
         return None;
     }
     let configure = ConfigureRequest::deserialize(&row["request"]).ok()?;
-    Profile::find(&configure.runtime_version).ok()
+    Profile::of(&configure.runtime_name, &configure.runtime_version).ok()
 }
 
 /// The request in a row of a recording, or the row itself where it is one.

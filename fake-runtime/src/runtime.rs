@@ -34,7 +34,7 @@ pub use plugin::PluginInfo;
 pub use received::Received;
 pub use socket::SocketError;
 
-use crate::create::CreateError;
+use crate::create::{CreateError, Reason};
 use crate::oci::Spec;
 
 use hub::Hub;
@@ -191,7 +191,11 @@ impl FakeRuntime {
         };
         let created = creation::create(&self.hub, request, spec).await;
         if let Err(Refused {
-            error: CreateError::RuntimeDied(_),
+            error:
+                CreateError {
+                    reason: Reason::RuntimeDied(_),
+                    ..
+                },
             ..
         }) = created
         {

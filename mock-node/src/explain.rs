@@ -47,7 +47,7 @@ pub fn explain(
     let asked = convert::asked(&request.encode_to_vec())?;
     let (pod, container) = (asked.pod.as_ref(), asked.container.as_ref());
     let selection = decide::select(config, pod, container);
-    let runtime = Runtime::identify("containerd", profile.runtime_version);
+    let runtime = Runtime::identify(profile.runtime, profile.runtime_version);
     let decision = decide::adjust(config, &selection, container, staged, runtime);
     Ok(Explanation {
         rules: rules::rules(config, &asked, &selection),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{add_hook, devices, mounts, oci_hook, unless_empty};
 use crate::cdi::{CdiMount, DeviceNode};
-use crate::create::CreateError;
+use crate::create_error::Reason;
 use crate::host::Host;
 use crate::oci::{Device, Mount, Spec};
 use crate::profile::CdiInjection;
@@ -15,14 +15,11 @@ pub(super) fn inject(
     spec: &mut Spec,
     names: &[String],
     host: &Host,
-) -> Result<(), CreateError> {
+) -> Result<(), Reason> {
     if names.is_empty() {
         return Ok(());
     }
-    let edits = host
-        .cdi
-        .resolve(names)
-        .map_err(CreateError::UnresolvableCdi)?;
+    let edits = host.cdi.resolve(names).map_err(Reason::UnresolvableCdi)?;
     env(how, &mut spec.process.env, &edits.env);
     // Even when no device adds a rule, there are resources afterwards.
     spec.linux.resources.get_or_insert_default();
@@ -88,7 +85,7 @@ fn device(
     spec: &mut Spec,
     node: &DeviceNode,
     host: &Host,
-) -> Result<(), CreateError> {
+) -> Result<(), Reason> {
     let path = node.path_on_host();
     let on_host = host.nodes.get(path);
     let mut device = Device {
@@ -102,7 +99,7 @@ fn device(
     };
     let complete = !device.kind.is_empty() && (device.major != 0 || device.kind == "p");
     if !complete {
-        let on_host = on_host.ok_or_else(|| CreateError::NoHostDevice(path.to_owned()))?;
+        let on_host = on_host.ok_or_else(|| Reason::NoHostDevice(path.to_owned()))?;
         if device.kind.is_empty() {
             device.kind.clone_from(&on_host.kind);
         }

@@ -5,7 +5,7 @@ use nri_proto::api;
 use oci_spec::runtime::LinuxNamespaceType;
 
 use crate::collect::removal;
-use crate::create::CreateError;
+use crate::create_error::Reason;
 use crate::oci::{Linux, LinuxNamespace, NetDevice};
 
 /// Sets, adds or removes namespaces.
@@ -13,12 +13,11 @@ pub(super) fn namespaces(
     time: bool,
     ours: &mut Vec<LinuxNamespace>,
     theirs: &[api::LinuxNamespace],
-) -> Result<(), CreateError> {
+) -> Result<(), Reason> {
     for namespace in theirs {
         let marked = removal(&namespace.r#type);
         let kind = marked.unwrap_or(&namespace.r#type);
-        let kind =
-            namespace_type(kind, time).ok_or_else(|| CreateError::Namespace(kind.to_owned()))?;
+        let kind = namespace_type(kind, time).ok_or_else(|| Reason::Namespace(kind.to_owned()))?;
         let place = ours.iter().position(|other| other.typ() == kind);
         if marked.is_some() {
             if let Some(at) = place {

@@ -5,17 +5,13 @@ use path_clean::clean;
 
 use super::unless_empty;
 use crate::collect::removal;
-use crate::create::CreateError;
+use crate::create_error::Reason;
 use crate::host::{Host, Propagation};
 use crate::oci::{Mount, Spec};
 
 /// Removes and adds the plugins' mounts and sorts all of them: by depth, then by destination. Without a
 /// mount to remove or to add the CRI's order stays.
-pub(super) fn apply(
-    spec: &mut Spec,
-    theirs: &[api::Mount],
-    host: &Host,
-) -> Result<(), CreateError> {
+pub(super) fn apply(spec: &mut Spec, theirs: &[api::Mount], host: &Host) -> Result<(), Reason> {
     if theirs.is_empty() {
         return Ok(());
     }
@@ -57,7 +53,7 @@ fn propagate(
     asked: Propagation,
     source: &str,
     host: &Host,
-) -> Result<(), CreateError> {
+) -> Result<(), Reason> {
     let (suffices, wanted): (&[_], _) = match asked {
         Propagation::Private => return Ok(()),
         Propagation::Slave => (
@@ -68,9 +64,9 @@ fn propagate(
     };
     let is = host
         .propagation(source)
-        .ok_or_else(|| CreateError::MountInfo(source.to_owned()))?;
+        .ok_or_else(|| Reason::MountInfo(source.to_owned()))?;
     if !suffices.contains(&is) {
-        return Err(CreateError::Propagation {
+        return Err(Reason::Propagation {
             source_path: source.to_owned(),
             is: is.as_str().to_owned(),
             wanted,

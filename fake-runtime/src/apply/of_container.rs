@@ -4,7 +4,7 @@ use nri_proto::api;
 use serde_json::{Map, Value, json};
 
 use super::{devices, isolation, mounts, resources};
-use crate::oci::{Linux, LinuxHugepageLimit, LinuxMemory, Pids, Process, Resources, Spec, User};
+use crate::oci::{Linux, LinuxMemory, Pids, Process, Resources, Spec, User};
 use crate::profile::Profile;
 
 impl Spec {
@@ -83,7 +83,11 @@ fn limits(theirs: &api::LinuxResources) -> Resources {
         pids: theirs.pids.map(|pids| Pids {
             limit: Some(pids.limit),
         }),
-        hugepage_limits: theirs.hugepage_limits.iter().map(hugepages).collect(),
+        hugepage_limits: theirs
+            .hugepage_limits
+            .iter()
+            .map(resources::hugepage_limit)
+            .collect(),
         unified: theirs.unified.clone(),
         rest: Map::new(),
     };
@@ -98,14 +102,6 @@ fn memory(theirs: &api::LinuxMemory) -> LinuxMemory {
     ours.set_limit(theirs.limit.map(|it| it.value))
         .set_reservation(theirs.reservation.map(|it| it.value))
         .set_swap(theirs.swap.map(|it| it.value));
-    ours
-}
-
-fn hugepages(theirs: &api::HugepageLimit) -> LinuxHugepageLimit {
-    let mut ours = LinuxHugepageLimit::default();
-    ours.set_page_size(theirs.page_size.clone())
-        // Bytes: nobody has more than the crate's type can count.
-        .set_limit(i64::try_from(theirs.limit).unwrap_or(i64::MAX));
     ours
 }
 

@@ -1,10 +1,15 @@
 //! `linux.resources`, `linux.intelRdt` and `process.rlimits`.
 
-use nri_proto::api::{LinuxCpu, LinuxDeviceCgroup, LinuxRdt, PosixRlimit};
+use nri_proto::api::{
+    HugepageLimit, LinuxCpu, LinuxDeviceCgroup, LinuxRdt, LinuxResources, PosixRlimit,
+};
 
 use crate::collect::Combined;
-use crate::create::CreateError;
-use crate::oci::{DeviceRule, Linux, LinuxIntelRdt, Pids, Process, Resources, Rlimit};
+use crate::create_error::Reason;
+use crate::oci::{
+    DeviceRule, Linux, LinuxHugepageLimit, LinuxIntelRdt, LinuxMemory, Pids, Process, Resources,
+    Rlimit,
+};
 use crate::profile::Adjust;
 
 /// Sets limits, then block I/O class and RDT.
@@ -12,7 +17,7 @@ pub(super) fn apply(
     honoured: Adjust,
     linux: &mut Linux,
     adjustment: &Combined,
-) -> Result<(), CreateError> {
+) -> Result<(), Reason> {
     let theirs = &adjustment.resources;
     let ours = linux.resources.get_or_insert_default();
     if let Some(theirs) = &theirs.cpu {
@@ -36,13 +41,19 @@ pub(super) fn apply(
         }
     }
     ours.devices.extend(theirs.devices.iter().map(rule));
-    // The hugetlb controller is off by default, which drops the CRI's limits too.
-    ours.hugepage_limits.clear();
+    hugepages(honoured, ours, theirs);
+    if let Some(least) = honoured.least_memory
+        && let Some(limit) = ours.memory.as_ref().and_then(LinuxMemory::limit)
+        && limit < least
+    {
+        return Err(Reason::TooLittleMemory { limit, least });
+    }
 
     if let Some(class) = &theirs.blockio_class
         && !class.value.is_empty()
+        && !honoured.unknown_blockio_class
     {
-        return Err(CreateError::BlockIoClass(class.value.clone()));
+        return Err(Reason::BlockIoClass(class.value.clone()));
     }
     if let Some(class) = &theirs.rdt_class {
         linux.intel_rdt = (!class.value.is_empty()).then(|| {
@@ -88,6 +99,30 @@ pub(super) fn rule(theirs: &LinuxDeviceCgroup) -> DeviceRule {
         minor: theirs.minor.map(|minor| minor.value),
         access: theirs.access.clone(),
     }
+}
+
+/// Where containerd's hugetlb controller is off, which is its default, the CRI's limits go too.
+fn hugepages(honoured: Adjust, ours: &mut Resources, theirs: &LinuxResources) {
+    if !honoured.hugepage_limits {
+        ours.hugepage_limits.clear();
+        return;
+    }
+    for theirs in &theirs.hugepage_limits {
+        let limit = hugepage_limit(theirs);
+        let same = |ours: &&mut LinuxHugepageLimit| ours.page_size() == limit.page_size();
+        match ours.hugepage_limits.iter_mut().find(same) {
+            Some(ours) => *ours = limit,
+            None => ours.hugepage_limits.push(limit),
+        }
+    }
+}
+
+pub(super) fn hugepage_limit(theirs: &HugepageLimit) -> LinuxHugepageLimit {
+    let mut ours = LinuxHugepageLimit::default();
+    ours.set_page_size(theirs.page_size.clone())
+        // Bytes: nobody has more than the crate's type can count.
+        .set_limit(i64::try_from(theirs.limit).unwrap_or(i64::MAX));
+    ours
 }
 
 /// Field by field: one that is present but empty is removed.

@@ -3,13 +3,13 @@
 use nri_proto::api::{LinuxSeccomp, LinuxSeccompArg, LinuxSyscall};
 use serde_json::{Map, Value, json};
 
-use crate::create::CreateError;
+use crate::create_error::Reason;
 use crate::profile::Fate;
 
 /// The profile that takes the place of the pod's. Its default errno is lost on the way.
-pub(super) fn profile(errno: Fate, theirs: &LinuxSeccomp) -> Result<Value, CreateError> {
+pub(super) fn profile(errno: Fate, theirs: &LinuxSeccomp) -> Result<Value, Reason> {
     if errno == Fate::KillsRuntime && theirs.syscalls.iter().any(|call| call.errno_ret.is_some()) {
-        return Err(CreateError::RuntimeDied(
+        return Err(Reason::RuntimeDied(
             "it follows the nil pointer of a syscall's errno",
         ));
     }

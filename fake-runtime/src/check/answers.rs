@@ -8,7 +8,7 @@ use super::samples;
 use super::session::{NoAnswer, Session, Subject};
 use super::{Judged, Outcome, failed, passed};
 use crate::collect::Collector;
-use crate::create::{Answer, CreateError, name_of};
+use crate::create::{Answer, CreateError, Reason, container_id, name_of};
 use crate::runtime::{Asked, Received};
 
 impl Subject {
@@ -135,7 +135,9 @@ pub(super) async fn sets_nothing_twice(subject: &Subject) -> Judged {
     for request in subject.requests()? {
         let name = name_of(&request);
         let asked = session.answer(request).await?;
-        if let Err(error @ CreateError::Conflict { .. }) = merged(subject, &asked) {
+        if let Err(error) = merged(subject, &asked)
+            && matches!(error.reason, Reason::Conflict { .. })
+        {
             return failed(format!("{name} is refused: {error}"));
         }
     }
@@ -174,7 +176,8 @@ pub(super) async fn adds_nothing_again(subject: &Subject) -> Judged {
 /// The request as a plugin gets it that is asked next.
 fn merged(subject: &Subject, asked: &Asked) -> Result<CreateContainerRequest, CreateError> {
     let mut collector = Collector::new(subject.profile, asked.request.clone());
-    collector.answer(&asked.plugin, &asked.answer)?;
+    let answered = collector.answer(&asked.plugin, &asked.answer);
+    answered.map_err(|reason| reason.told(subject.profile, &container_id(&asked.request)))?;
     Ok(collector.request().clone())
 }
 

@@ -99,8 +99,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::collect::Collector;
-    use crate::create::Answer;
+    use crate::collect::{Answer, Collector};
 
     fn combined(answers: [serde_json::Value; 2]) -> ContainerAdjustment {
         let mut collector = Collector::new(Default::default(), CreateContainerRequest::default());

@@ -6,13 +6,10 @@ use nri_proto::api::{CdiDevice, Field, Hooks, KeyValue, Mount, PosixRlimit};
 
 use super::Merge;
 use super::keyed::{Entries, merge_map};
-use crate::create::CreateError;
+use crate::create_error::Reason;
 
 impl Merge<'_> {
-    pub(super) fn annotations(
-        &mut self,
-        theirs: &BTreeMap<String, String>,
-    ) -> Result<(), CreateError> {
+    pub(super) fn annotations(&mut self, theirs: &BTreeMap<String, String>) -> Result<(), Reason> {
         let alone = merge_map(
             Field::Annotations,
             &mut self.claims,
@@ -28,7 +25,7 @@ impl Merge<'_> {
         Ok(())
     }
 
-    pub(super) fn mounts(&mut self, theirs: &[Mount]) -> Result<(), CreateError> {
+    pub(super) fn mounts(&mut self, theirs: &[Mount]) -> Result<(), Reason> {
         let entries = Entries::of(theirs);
         entries.merge(Field::Mounts, &mut self.claims, &mut self.combined.mounts)?;
         if self.claims.profile.adjust.mount_removal {
@@ -43,7 +40,7 @@ impl Merge<'_> {
         Ok(())
     }
 
-    pub(super) fn env(&mut self, theirs: &[KeyValue]) -> Result<(), CreateError> {
+    pub(super) fn env(&mut self, theirs: &[KeyValue]) -> Result<(), Reason> {
         let entries = Entries::of(theirs);
         entries.merge(Field::Env, &mut self.claims, &mut self.combined.env)?;
         let seen = &mut self.container.env;
@@ -57,7 +54,7 @@ impl Merge<'_> {
     }
 
     /// A first argument of `""` is the removal mark: the rest takes an earlier plugin's place.
-    pub(super) fn args(&mut self, theirs: &[String]) -> Result<(), CreateError> {
+    pub(super) fn args(&mut self, theirs: &[String]) -> Result<(), Reason> {
         let args = match theirs {
             [] => return Ok(()),
             [mark, rest @ ..] if mark.is_empty() => {
@@ -80,7 +77,7 @@ impl Merge<'_> {
         }
     }
 
-    pub(super) fn rlimits(&mut self, theirs: &[PosixRlimit]) -> Result<(), CreateError> {
+    pub(super) fn rlimits(&mut self, theirs: &[PosixRlimit]) -> Result<(), Reason> {
         for limit in theirs {
             self.claims.take_key(Field::Rlimits, &limit.r#type)?;
             self.combined.rlimits.push(limit.clone());
@@ -90,7 +87,7 @@ impl Merge<'_> {
     }
 
     /// Later plugins do not see them.
-    pub(super) fn cdi_devices(&mut self, theirs: &[CdiDevice]) -> Result<(), CreateError> {
+    pub(super) fn cdi_devices(&mut self, theirs: &[CdiDevice]) -> Result<(), Reason> {
         for device in theirs {
             self.claims.take_key(Field::CdiDevices, &device.name)?;
             self.combined.cdi_devices.push(device.name.clone());

@@ -7,7 +7,7 @@ use nri_proto::api::{Field, KeyValue, LinuxDevice, Mount};
 
 use super::owners::Claims;
 use super::removal;
-use crate::create::CreateError;
+use crate::create_error::Reason;
 
 /// An entry of such a list. A key that begins with `-` marks the removal of the rest of it.
 pub(super) trait Keyed: Clone {
@@ -71,7 +71,7 @@ impl<'a, T: Keyed> Entries<'a, T> {
         field: Field,
         claims: &mut Claims<'_>,
         combined: &mut Vec<T>,
-    ) -> Result<(), CreateError> {
+    ) -> Result<(), Reason> {
         combined.retain(|entry| {
             let removed = self.removed.contains_key(entry.key());
             if removed {
@@ -98,7 +98,7 @@ pub(super) fn merge_map<'a, T: Clone + Default>(
     theirs: &'a BTreeMap<String, T>,
     combined: &mut IndexMap<String, T>,
     seen: &mut BTreeMap<String, T>,
-) -> Result<Vec<&'a String>, CreateError> {
+) -> Result<Vec<&'a String>, Reason> {
     let sets = |key: &str| removal(key).is_none() && theirs.contains_key(key);
     for (key, value) in theirs.iter().filter(|(key, _)| sets(key)) {
         let mark = format!("-{key}");

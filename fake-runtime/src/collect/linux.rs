@@ -8,11 +8,11 @@ use nri_proto::api::{
 
 use super::keyed::{Entries, merge_map};
 use super::{Merge, removal};
-use crate::create::CreateError;
+use crate::create_error::Reason;
 use crate::profile::Fate;
 
 impl Merge<'_> {
-    pub(super) fn linux(&mut self, theirs: &LinuxContainerAdjustment) -> Result<(), CreateError> {
+    pub(super) fn linux(&mut self, theirs: &LinuxContainerAdjustment) -> Result<(), Reason> {
         let honoured = self.claims.profile.adjust;
         self.devices(&theirs.devices)?;
         self.resources(&theirs.resources.clone().unwrap_or_default())?;
@@ -71,7 +71,7 @@ impl Merge<'_> {
         Ok(())
     }
 
-    fn devices(&mut self, theirs: &[LinuxDevice]) -> Result<(), CreateError> {
+    fn devices(&mut self, theirs: &[LinuxDevice]) -> Result<(), Reason> {
         let entries = Entries::of(theirs);
         entries.merge(Field::Devices, &mut self.claims, &mut self.combined.devices)?;
         let seen = &mut self.container.linux.get_or_insert_default().devices;
@@ -82,7 +82,7 @@ impl Merge<'_> {
 
     /// A removal claims the namespace too. containerd shows the result in random order; here it is the
     /// container's, then the answer's.
-    fn namespaces(&mut self, theirs: &[LinuxNamespace]) -> Result<(), CreateError> {
+    fn namespaces(&mut self, theirs: &[LinuxNamespace]) -> Result<(), Reason> {
         let seen = &mut self.container.linux.get_or_insert_default().namespaces;
         for namespace in theirs {
             let marked = removal(&namespace.r#type);
@@ -100,12 +100,12 @@ impl Merge<'_> {
         Ok(())
     }
 
-    fn sysctl(&mut self, theirs: &BTreeMap<String, String>) -> Result<(), CreateError> {
+    fn sysctl(&mut self, theirs: &BTreeMap<String, String>) -> Result<(), Reason> {
         let sets = theirs.keys().any(|key| removal(key).is_none());
         match self.claims.profile.adjust.sysctl {
             Fate::Ignored => return Ok(()),
             Fate::KillsRuntime if sets => {
-                return Err(CreateError::RuntimeDied("it writes a sysctl to a nil map"));
+                return Err(Reason::RuntimeDied("it writes a sysctl to a nil map"));
             }
             Fate::KillsRuntime | Fate::Applied => {}
         }
@@ -125,10 +125,7 @@ impl Merge<'_> {
         Ok(())
     }
 
-    fn net_devices(
-        &mut self,
-        theirs: &BTreeMap<String, LinuxNetDevice>,
-    ) -> Result<(), CreateError> {
+    fn net_devices(&mut self, theirs: &BTreeMap<String, LinuxNetDevice>) -> Result<(), Reason> {
         let alone = merge_map(
             Field::LinuxNetDevices,
             &mut self.claims,
@@ -144,7 +141,7 @@ impl Merge<'_> {
     }
 
     /// Later plugins do not see it.
-    fn rdt(&mut self, theirs: &LinuxRdt) -> Result<(), CreateError> {
+    fn rdt(&mut self, theirs: &LinuxRdt) -> Result<(), Reason> {
         let combined = &mut self.combined.rdt;
         if theirs.remove {
             for field in [

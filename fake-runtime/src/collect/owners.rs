@@ -1,71 +1,11 @@
 //! Who set what: a thing may be set once per request, by one plugin.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use nri_proto::api::{Field, FieldOwners};
 
-use crate::create::CreateError;
-use crate::profile::{ConflictStyle, Profile};
-
-/// What a plugin sets, worded as the version does in a conflict.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Subject {
-    field: Field,
-    key: Option<String>,
-    style: ConflictStyle,
-}
-
-impl fmt::Display for Subject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let key = self.key.as_deref();
-        match self.style {
-            // A field without a key ends in a blank.
-            ConflictStyle::FieldNames => {
-                write!(f, "{} {}", self.field.as_str_name(), key.unwrap_or(""))
-            }
-            ConflictStyle::Words => match key {
-                Some(key) => write!(f, "{} {key}", words(self.field)),
-                None => f.write_str(words(self.field)),
-            },
-        }
-    }
-}
-
-/// How NRI before 0.9 called a field. It knew no others.
-fn words(field: Field) -> &'static str {
-    match field {
-        Field::Annotations => "annotation",
-        Field::Mounts => "mount",
-        Field::Env => "env",
-        Field::Devices => "device",
-        Field::Rlimits => "rlimit",
-        Field::CdiDevices => "CDI device",
-        Field::MemLimit => "memory limit",
-        Field::MemReservation => "memory reservation",
-        Field::MemSwapLimit => "memory swap limit",
-        Field::MemKernelLimit => "memory kernel limit",
-        Field::MemTcpLimit => "memory TCP limit",
-        Field::MemSwappiness => "memory swappiness",
-        Field::MemDisableOomKiller => "memory disable OOM killer",
-        Field::MemUseHierarchy => "memory 'UseHierarchy'",
-        Field::CpuShares => "CPU shares",
-        Field::CpuQuota => "CPU quota",
-        Field::CpuPeriod => "CPU period",
-        Field::CpuRealtimeRuntime => "CPU realtime runtime",
-        Field::CpuRealtimePeriod => "CPU realtime period",
-        Field::CpuSetCpUs => "CPU pinning",
-        Field::CpuSetMems => "memory pinning",
-        Field::HugepageLimits => "hugepage limit of size",
-        Field::CgroupsUnified => "unified resource",
-        Field::BlockioClass => "block I/O class",
-        Field::RdtClass => "RDT class",
-        Field::PidsLimit => "pids pinning",
-        Field::CgroupsPath => "cgroups path",
-        Field::OomScoreAdj => "oom score adj",
-        newer => newer.as_str_name(),
-    }
-}
+use crate::create_error::{Reason, Subject};
+use crate::profile::Profile;
 
 /// The plugin that set a thing, or that removed it and thereby reserved it.
 #[derive(Debug)]
@@ -104,21 +44,21 @@ pub(super) struct Claims<'a> {
 
 impl Claims<'_> {
     /// Makes the plugin the owner of a field that a container has once.
-    pub(super) fn take(&mut self, field: Field) -> Result<(), CreateError> {
+    pub(super) fn take(&mut self, field: Field) -> Result<(), Reason> {
         self.claim(field, None)
     }
 
     /// Makes the plugin the owner of one entry of a field that a container has many of.
-    pub(super) fn take_key(&mut self, field: Field, key: &str) -> Result<(), CreateError> {
+    pub(super) fn take_key(&mut self, field: Field, key: &str) -> Result<(), Reason> {
         self.claim(field, Some(key.to_owned()))
     }
 
-    fn claim(&mut self, field: Field, key: Option<String>) -> Result<(), CreateError> {
+    fn claim(&mut self, field: Field, key: Option<String>) -> Result<(), Reason> {
         let entry = (field, key);
         match self.owners.0.get(&entry) {
             Some(owner) if !(owner.removed && owner.plugin == self.plugin) => {
                 let (field, key) = entry;
-                Err(CreateError::Conflict {
+                Err(Reason::Conflict {
                     second: self.plugin.to_owned(),
                     first: owner.plugin.clone(),
                     subject: Subject {

@@ -6,10 +6,10 @@
 use nri_proto::api::{Field, LinuxCpu, LinuxMemory, LinuxResources};
 
 use super::Merge;
-use crate::create::CreateError;
+use crate::create_error::Reason;
 
 impl Merge<'_> {
-    pub(super) fn resources(&mut self, theirs: &LinuxResources) -> Result<(), CreateError> {
+    pub(super) fn resources(&mut self, theirs: &LinuxResources) -> Result<(), Reason> {
         let honoured = self.claims.profile.adjust;
         let theirs = &LinuxResources {
             devices: if honoured.device_rules {
@@ -28,7 +28,7 @@ impl Merge<'_> {
     }
 
     /// In containerd's order, which decides what a conflict is about. Device rules have no owner.
-    fn claim_resources(&mut self, theirs: &LinuxResources) -> Result<(), CreateError> {
+    fn claim_resources(&mut self, theirs: &LinuxResources) -> Result<(), Reason> {
         let claims = &mut self.claims;
         let memory = theirs.memory.unwrap_or_default();
         let cpu = theirs.cpu.clone().unwrap_or_default();

@@ -12,7 +12,7 @@ use super::received::Received;
 use super::validation::validate;
 use crate::apply;
 use crate::collect::{Collector, Combined};
-use crate::create::{Answer, CreateError, name_of};
+use crate::create::{Answer, CreateError, Reason, container_id, name_of};
 use crate::oci::Spec;
 
 /// A plugin that was asked, and what came of it.
@@ -47,7 +47,7 @@ pub struct Created {
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{error}")]
 pub struct Refused {
-    /// Why. Its text is containerd's answer to the CRI call.
+    /// Why. Its text is the runtime's answer to the CRI call.
     pub error: CreateError,
     /// Every plugin that was asked until then, in that order.
     pub asked: Vec<Asked>,
@@ -72,6 +72,7 @@ pub(super) async fn create_at_once(
     before: Spec,
 ) -> Result<Created, Refused> {
     let start = Instant::now();
+    let id = container_id(&request);
     let mut asked = Vec::new();
     match play(hub, request, &before, &mut asked).await {
         Ok((adjustment, after)) => Ok(Created {
@@ -81,8 +82,8 @@ pub(super) async fn create_at_once(
             after,
             took: start.elapsed(),
         }),
-        Err(error) => Err(Refused {
-            error,
+        Err(reason) => Err(Refused {
+            error: reason.told(hub.profile, &id),
             asked,
             took: start.elapsed(),
         }),
@@ -94,9 +95,9 @@ async fn play(
     request: CreateContainerRequest,
     before: &Spec,
     asked: &mut Vec<Asked>,
-) -> Result<(Combined, Spec), CreateError> {
+) -> Result<(Combined, Spec), Reason> {
     if let Some(plugin) = hub.take_lost_validators().into_iter().next() {
-        return Err(CreateError::ValidatorFailed {
+        return Err(Reason::ValidatorFailed {
             plugin,
             why: "ttrpc: closed".to_owned(),
         });

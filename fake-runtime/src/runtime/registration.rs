@@ -21,9 +21,6 @@ use super::plugin::{Plugin, PluginInfo};
 use super::received::Received;
 use super::synchronize::synchronize;
 
-/// What containerd calls itself.
-const RUNTIME_NAME: &str = "containerd";
-
 const CLOSED_BY_US: &str = "the runtime closed the connection";
 
 /// A name and an index that were accepted, or why they were not.
@@ -137,7 +134,7 @@ async fn configure(hub: &Hub, caller: &Caller) -> Result<i32, String> {
     };
     let request = ConfigureRequest {
         config: String::new(),
-        runtime_name: RUNTIME_NAME.to_owned(),
+        runtime_name: hub.profile.runtime.to_owned(),
         runtime_version: hub.profile.runtime_version.to_owned(),
         registration_timeout: milliseconds(hub.timeouts.registration),
         request_timeout: milliseconds(hub.timeouts.request),

@@ -8,7 +8,7 @@ use nri_proto::api::{
 use super::hub::Hub;
 use super::plugin::Plugin;
 use crate::collect::Combined;
-use crate::create::CreateError;
+use crate::create_error::Reason;
 
 /// Asks every validator. `request` is what the first plugin was asked.
 pub(super) async fn validate(
@@ -17,7 +17,7 @@ pub(super) async fn validate(
     request: CreateContainerRequest,
     adjustment: &Combined,
     owners: FieldOwners,
-) -> Result<(), CreateError> {
+) -> Result<(), Reason> {
     let validators: Vec<_> = plugins
         .iter()
         .filter(|it| it.is_validator(hub.profile))
@@ -51,7 +51,7 @@ pub(super) async fn validate(
             .await;
         match verdict {
             Ok(verdict) if verdict.reject => {
-                return Err(CreateError::Rejected {
+                return Err(Reason::Rejected {
                     plugin,
                     reason: verdict.reason,
                 });
@@ -60,7 +60,7 @@ pub(super) async fn validate(
             Err(failure) => {
                 // The container is refused for it now; the next one is not.
                 hub.take_lost_validators();
-                return Err(CreateError::ValidatorFailed {
+                return Err(Reason::ValidatorFailed {
                     plugin,
                     why: failure.to_string(),
                 });

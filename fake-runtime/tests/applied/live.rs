@@ -93,5 +93,5 @@ async fn every_row_comes_out_as_recorded_over_the_socket_too() {
     let played = playing.join_all().await;
     let failed: Vec<_> = played.iter().filter_map(|row| row.as_ref().err()).collect();
     assert!(failed.is_empty(), "{failed:#?}");
-    assert_eq!(played.len(), 1336);
+    assert_eq!(played.len(), 1603);
 }

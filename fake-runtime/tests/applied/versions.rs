@@ -3,7 +3,7 @@
 //! The recordings in this directory's other modules have no rows of 2.2.0 and of the main branch; the facts
 //! about those are the rules that were measured on them.
 
-use fake_runtime::create::{Answer, CreateError, Outcome, create};
+use fake_runtime::create::{Answer, Outcome, Reason, create};
 use fake_runtime::oci::Spec;
 use fake_runtime::profile::Profile;
 use nri_proto::api::CreateContainerRequest;
@@ -46,7 +46,7 @@ fn after(adjustment: &Value, at: &str) -> Vec<Value> {
             let spec = serde_json::to_value(spec).unwrap();
             spec.pointer(at).cloned().unwrap_or_default()
         }
-        Err(CreateError::RuntimeDied(_)) => "died".into(),
+        Err(error) if matches!(error.reason, Reason::RuntimeDied(_)) => "died".into(),
         Err(error) => error.to_string().into(),
     };
     ALL.map(after).to_vec()
@@ -286,10 +286,8 @@ fn a_variable_that_a_plugin_removed_is_reserved_for_it_since_2_2() {
     let remove = json!({"env": [{"key": "-X"}]});
     let conflict = |version| {
         let outcome = play(version, &[set.clone(), remove.clone(), set.clone()]);
-        matches!(
-            outcome.result,
-            Err(CreateError::Conflict { first, .. }) if first == "20-second"
-        )
+        let refused = outcome.result.err().map(|error| error.reason);
+        matches!(refused, Some(Reason::Conflict { first, .. }) if first == "20-second")
     };
     assert_eq!(ALL.map(conflict), [false, false, true, true, true, true]);
 }

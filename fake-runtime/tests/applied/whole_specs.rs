@@ -1,8 +1,7 @@
-//! What real containerd made of adjustments, in full: the OCI spec before and after, or the error.
+//! What real runtimes made of adjustments, in full: the OCI spec before and after, or the error.
 
 use fake_runtime::applied;
 use fake_runtime::oci::Spec;
-use serde_json::Value;
 
 use crate::data;
 
@@ -48,6 +47,13 @@ fn the_newer_fields_do_what_was_recorded() {
 }
 
 #[test]
+fn cri_o_makes_of_adjustments_what_was_recorded() {
+    assert_eq!(rows_that_pass("hand-crio-1.31.13"), 71);
+    assert_eq!(rows_that_pass("hand-crio-1.37.0"), 71);
+    assert_eq!(rows_that_pass("random-crio-1.37.0"), 125);
+}
+
+#[test]
 fn no_recorded_spec_loses_anything_in_our_types() {
     let mut specs = 0;
     for file in data::files("applied") {
@@ -61,10 +67,10 @@ fn no_recorded_spec_loses_anything_in_our_types() {
             }
         }
     }
-    assert_eq!(specs, 2473);
+    assert_eq!(specs, 2982);
 }
 
-/// The two of 2473 whose seccomp action is `""`, and no others.
+/// The four of 2982 with a device of type `x` or a seccomp action of `""`, and no others.
 #[test]
 fn nearly_every_recorded_spec_fits_the_crates_types() {
     let mut misfits = Vec::new();
@@ -82,6 +88,11 @@ fn nearly_every_recorded_spec_fits_the_crates_types() {
     }
     assert_eq!(
         misfits,
-        [Value::from("seccomp-empty"), "seccomp-empty".into()]
+        [
+            "device-badtype",
+            "device-badtype",
+            "seccomp-empty",
+            "seccomp-empty"
+        ]
     );
 }

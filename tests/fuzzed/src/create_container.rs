@@ -101,7 +101,7 @@ fn config(bits: u8) -> Config {
 fn decide(world: World<'_>, profile: &Profile, asked: &Asked) -> (Selection, Decision) {
     let (pod, container) = (asked.pod.as_ref(), asked.container.as_ref());
     let selection = decide::select(world.config, pod, container);
-    let runtime = Runtime::identify("containerd", profile.runtime_version);
+    let runtime = Runtime::identify(profile.runtime, profile.runtime_version);
     let decision = decide::adjust(world.config, &selection, container, &world, runtime);
     (selection, decision)
 }

@@ -7,7 +7,7 @@ use nri_proto::api::{
 
 use crate::apply;
 use crate::collect::Combined;
-use crate::create::CreateError;
+use crate::create_error::{CreateError, Reason};
 use crate::host::Host;
 use crate::oci::{self, Spec};
 use crate::profile::Profile;
@@ -19,13 +19,16 @@ pub(super) fn inject(
     mut container: Container,
     names: Vec<String>,
 ) -> Result<Container, CreateError> {
+    let id = container.id.clone();
+    let told = |reason: Reason| reason.told(profile, &id);
     let edits = host.cdi.resolve(&names);
-    let edits = edits.map_err(CreateError::UnresolvableCdi)?;
+    let edits = edits.map_err(|names| told(Reason::UnresolvableCdi(names)))?;
     let adjustment = Combined {
         cdi_devices: names,
         ..Default::default()
     };
-    let spec = apply::apply(profile, Spec::of(&container, profile), &adjustment, host)?;
+    let spec = apply::apply(profile, Spec::of(&container, profile), &adjustment, host);
+    let spec = spec.map_err(told)?;
     container.env = spec.process.env;
     container.mounts = spec.mounts.iter().map(mount).collect();
     if profile.cdi.sorts_mounts_by_path && !edits.mounts.is_empty() {

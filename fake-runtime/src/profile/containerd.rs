@@ -1,12 +1,16 @@
-//! The versions that were measured, each written as what changed since the one before.
+//! The versions of containerd that were measured, each written as what changed since the one before.
 
-use super::{Adjust, CdiInjection, Configure, ConflictStyle, Fate, Profile, Requests, Series};
+use super::{
+    Adjust, CdiInjection, Configure, ConflictStyle, ErrorTexts, Fate, Life, Profile, Requests,
+    Series,
+};
 
-/// Every profile, oldest first.
-pub const ALL: &[Profile] = &[V1_7, V2_1, V2_2_0, V2_2, V2_3, HEAD];
+/// What it calls itself.
+pub(super) const NAME: &str = "containerd";
 
 /// Measured on 1.7.24: NRI 0.6.1.
-const V1_7: Profile = Profile {
+pub(super) const V1_7: Profile = Profile {
+    runtime: NAME,
     name: "1.7",
     series: Series::all(1, 7),
     runtime_version: "1.7.24~ds1",
@@ -35,9 +39,20 @@ const V1_7: Profile = Profile {
         container_times: false,
     },
     conflicts: ConflictStyle::Words,
+    errors: ErrorTexts {
+        asking: "failed to create containerd container: failed to get NRI adjustment for container: ",
+        plugin_status: true,
+        adjusting: "failed to create containerd container: failed to NRI-adjust container Spec: ",
+        oci_runtime: "",
+    },
+    life: Life::CONTAINERD,
     removal_reserves: false,
+    oci_runtime_in_create: false,
     adjust: Adjust {
         cdi_devices: false,
+        least_memory: None,
+        hugepage_limits: false,
+        unknown_blockio_class: false,
         mount_removal: false,
         oom_score_adj: false,
         pids: false,
@@ -93,7 +108,7 @@ pub(super) const V2_1: Profile = Profile {
 };
 
 /// NRI 0.10.0, CDI 1.0.1.
-const V2_2_0: Profile = Profile {
+pub(super) const V2_2_0: Profile = Profile {
     name: "2.2.0",
     series: Series {
         major: 2,
@@ -123,7 +138,7 @@ const V2_2_0: Profile = Profile {
 };
 
 /// 2.2.1 and on, measured on 2.2.7: NRI 0.11.0, CDI 1.1.0.
-const V2_2: Profile = Profile {
+pub(super) const V2_2: Profile = Profile {
     name: "2.2",
     series: Series {
         major: 2,
@@ -154,7 +169,7 @@ const V2_2: Profile = Profile {
 };
 
 /// Measured on 2.3.0 and 2.3.4, which answer alike: NRI 0.12.0, CDI 1.1.0.
-const V2_3: Profile = Profile {
+pub(super) const V2_3: Profile = Profile {
     name: "2.3",
     series: Series::all(2, 3),
     runtime_version: "v2.3.4",
@@ -185,7 +200,7 @@ const V2_3: Profile = Profile {
 };
 
 /// The main branch on its way to 2.4: NRI 0.12.2, CDI 1.1.1-pre.
-const HEAD: Profile = Profile {
+pub(super) const HEAD: Profile = Profile {
     name: "HEAD",
     series: Series::all(2, 4),
     runtime_version: "v2.4.0-beta.0-70-g301026e58",

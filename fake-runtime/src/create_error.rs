@@ -1,25 +1,32 @@
-//! Why CreateContainer failed, in containerd's words.
+//! Why CreateContainer failed, in the runtime's words.
 //!
 //! The texts are part of what a plugin's author sees of a mistake, so each is exactly the message that the
-//! CRI call of that containerd returns; its gRPC code is always UNKNOWN.
+//! CRI call of that runtime returns.
+
+mod subject;
 
 use std::fmt;
 
-use crate::collect::Subject;
+pub use subject::Subject;
 
-/// How every message begins that comes of asking the plugins.
-const ASKING: &str =
-    "failed to create containerd container: failed to get NRI adjustment for container";
-/// How every message begins that comes of changing the spec.
-const ADJUSTING: &str =
-    "failed to create containerd container: failed to NRI-adjust container Spec";
+use crate::oci::Spec;
+use crate::profile::Profile;
 
-/// Why CreateContainer failed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum CreateError {
+/// Why CreateContainer failed, as the CRI call tells it.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{text}")]
+pub struct CreateError {
+    text: Box<str>,
+    /// What went wrong.
+    pub reason: Reason,
+}
+
+/// What went wrong, without what the runtime writes around it.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Reason {
     /// Two plugins, or one twice, set the same thing.
     #[error(
-        "{ASKING}: plugins {} and {} both tried to set {subject}",
+        "plugins {} and {} both tried to set {subject}",
         Quoted(second),
         Quoted(first)
     )]
@@ -33,7 +40,7 @@ pub enum CreateError {
     },
 
     /// A plugin answered with an error.
-    #[error("{ASKING}: rpc error: code = {code} desc = {message}")]
+    #[error("rpc error: code = {code} desc = {message}")]
     Plugin {
         /// The name of the gRPC code: `Unknown`, `Unimplemented`.
         code: String,
@@ -42,7 +49,7 @@ pub enum CreateError {
     },
 
     /// A validator was too slow, died, or has gone since the last request.
-    #[error("{ASKING}: validator plugin {plugin} failed: {why}")]
+    #[error("validator plugin {plugin} failed: {why}")]
     ValidatorFailed {
         /// The validator, as `IDX-NAME`.
         plugin: String,
@@ -52,7 +59,7 @@ pub enum CreateError {
 
     /// A validator does not want the container as the plugins adjusted it.
     #[error(
-        "{ASKING}: validator {} rejected container adjustment, reason: {reason}",
+        "validator {} rejected container adjustment, reason: {reason}",
         Quoted(plugin)
     )]
     Rejected {
@@ -63,34 +70,42 @@ pub enum CreateError {
     },
 
     /// CDI names that no spec file defines, well-formed or not.
-    #[error(
-        "{ADJUSTING}: CDI device injection failed: unresolvable CDI devices {}",
-        .0.join(", ")
-    )]
+    #[error("CDI device injection failed: unresolvable CDI devices {}", .0.join(", "))]
     UnresolvableCdi(Vec<String>),
 
     /// A CDI device node without numbers of its own is not on the host. Known from CDI's source only.
     #[error(
-        "{ADJUSTING}: CDI device injection failed: failed to inject devices: failed to stat CDI host device {}: \
+        "CDI device injection failed: failed to inject devices: failed to stat CDI host device {}: \
          no such file or directory",
         Quoted(.0)
     )]
     NoHostDevice(String),
 
     /// A namespace of a type that this version does not know.
-    #[error("{ADJUSTING}: unrecognized namespace {}", Quoted(.0))]
+    #[error("unrecognized namespace {}", Quoted(.0))]
     Namespace(String),
+
+    /// A memory limit below what the runtime thinks a container needs.
+    #[error(
+        "failed to adjust resources in OCI Spec: set memory limit {limit} too low; should be at least {least} bytes"
+    )]
+    TooLittleMemory {
+        /// The limit, in bytes.
+        limit: i64,
+        /// The least that is allowed, in bytes.
+        least: i64,
+    },
 
     /// A block I/O class. None is ever configured here.
     #[error(
-        "{ADJUSTING}: failed to adjust BlockIO class in OCI Spec: no OCI BlockIO parameters for class {}",
+        "failed to adjust BlockIO class in OCI Spec: no OCI BlockIO parameters for class {}",
         Quoted(.0)
     )]
     BlockIoClass(String),
 
     /// A mount's source does not lie on a mount of the host that propagates as asked.
     #[error(
-        "{ADJUSTING}: failed to adjust mounts in OCI Spec: path {} mount propagation is {}, not {}",
+        "failed to adjust mounts in OCI Spec: path {} mount propagation is {}, not {}",
         Quoted(source_path),
         Quoted(is),
         Quoted(wanted)
@@ -106,14 +121,48 @@ pub enum CreateError {
 
     /// A mount's source on no mount of the host: a relative path.
     #[error(
-        "{ADJUSTING}: failed to adjust mounts in OCI Spec: failed to get mount info for {}",
+        "failed to adjust mounts in OCI Spec: failed to get mount info for {}",
         Quoted(.0)
     )]
     MountInfo(String),
 
-    /// containerd itself died of the adjustment. There is no message: the call's connection breaks.
-    #[error("containerd died: {0}")]
+    /// The OCI runtime refuses the spec, where the runtime calls it in CreateContainer.
+    #[error("{error}")]
+    OciRuntime {
+        /// What it writes to its log.
+        error: String,
+        /// What it was given.
+        spec: Box<Spec>,
+    },
+
+    /// The runtime itself died of the adjustment. There is no message: the call's connection breaks.
+    #[error("died: {0}")]
     RuntimeDied(&'static str),
+}
+
+impl Reason {
+    /// The same, as the CRI client of this runtime is told about the container.
+    #[must_use]
+    pub fn told(self, profile: &Profile, container_id: &str) -> CreateError {
+        let words = profile.errors;
+        let before = match &self {
+            Self::Plugin { message, .. } if !words.plugin_status => {
+                let text = message.as_str().into();
+                return CreateError { text, reason: self };
+            }
+            Self::Conflict { .. }
+            | Self::Plugin { .. }
+            | Self::ValidatorFailed { .. }
+            | Self::Rejected { .. } => words.asking.to_owned(),
+            Self::OciRuntime { .. } => words.oci_runtime.to_owned(),
+            Self::RuntimeDied(_) => format!("{} ", profile.runtime),
+            _ => words.adjusting.replace("{id}", container_id),
+        };
+        CreateError {
+            text: format!("{before}{self}").into(),
+            reason: self,
+        }
+    }
 }
 
 /// A text as Go's `%q` writes it.
@@ -159,16 +208,27 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_plugins_own_words_are_passed_on_unquoted() {
-        let error = CreateError::Plugin {
+    fn told(profile: &str) -> String {
+        let reason = Reason::Plugin {
             code: "Unknown".into(),
             message: "says: \"no\"\nline two".into(),
         };
+        reason
+            .told(Profile::find(profile).unwrap(), "id")
+            .to_string()
+    }
+
+    #[test]
+    fn a_plugins_own_words_are_passed_on_unquoted() {
         assert_eq!(
-            error.to_string(),
+            told("containerd-2.1"),
             "failed to create containerd container: failed to get NRI adjustment for container: \
              rpc error: code = Unknown desc = says: \"no\"\nline two",
         );
+    }
+
+    #[test]
+    fn cri_o_passes_on_a_plugins_words_and_nothing_else() {
+        assert_eq!(told("cri-o-1.37"), "says: \"no\"\nline two");
     }
 }
