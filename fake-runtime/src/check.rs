@@ -1,7 +1,8 @@
 //! Does a plugin keep to what a runtime expects of it? One [`Check`] at a time, each with a process and a runtime of
 //! its own, so that what breaks one says nothing of the others.
 //!
-//! Where a plugin fails a check, others may have nothing left to judge: those are skipped, and say why.
+//! The checks are of two [`Group`]s. Where a plugin fails one, others may have nothing left to judge: those are skipped,
+//! and say why.
 
 mod answers;
 mod connection;
@@ -27,7 +28,7 @@ pub enum Check {
     ConfigureFirst,
     /// It implements every event that it subscribes to.
     Events,
-    /// It takes an inventory in parts.
+    /// It takes an inventory in parts, from runtimes that split it.
     SplitSynchronize,
     /// It answers about containers, and lives on.
     Answers,
@@ -35,32 +36,44 @@ pub enum Check {
     Deadline,
     /// It answers what it was asked, and once.
     Streams,
-    /// It comes through requests in which parts are missing.
-    SparseRequests,
     /// It never sets a thing twice.
     Duplicates,
-    /// It adds nothing to a container that it has adjusted already.
-    Idempotence,
     /// It takes requests of every length up to 4 MiB.
     LongRequests,
     /// It cuts long answers as containerd takes them.
     LongAnswers,
-    /// It puts together what comes in many frames.
+    /// It puts together what containerd sends in two frames.
     SplitFrames,
     /// It refuses methods that it does not know.
     UnknownMethods,
-    /// It ignores frames and messages that it does not know.
-    UnknownFrames,
     /// It notices that the runtime closed the connection.
     Close,
-    /// It notices that the runtime will send no more.
-    HalfClose,
     /// It comes back, as the same plugin, to a runtime that was restarted.
     Restart,
+    /// It comes through requests in which parts are missing.
+    SparseRequests,
+    /// It adds nothing to a container that it has adjusted already, as a second copy of it would be asked to.
+    Idempotence,
+    /// It puts together what comes in frames of a few bytes.
+    TinyFrames,
+    /// It ignores frames and messages that it does not know.
+    UnknownFrames,
+    /// It notices that the runtime will send no more.
+    HalfClose,
     /// It does not crash over bytes that mean nothing.
     Garbage,
     /// It closes a connection on which a frame is too long.
     OversizedFrame,
+}
+
+/// What a failed check means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Group {
+    /// containerd does just this: the plugin has a bug.
+    Conformance,
+    /// No containerd is known to do this: take it as advice.
+    Robustness,
 }
 
 /// What came of a check.
@@ -76,8 +89,8 @@ pub enum Outcome {
 }
 
 impl Check {
-    /// Every check, in the order in which they are made.
-    pub const ALL: [Self; 20] = [
+    /// Every check, in the order in which they are made: those of conformance first.
+    pub const ALL: [Self; 21] = [
         Self::Registration,
         Self::ConfigureFirst,
         Self::Events,
@@ -85,20 +98,36 @@ impl Check {
         Self::Answers,
         Self::Deadline,
         Self::Streams,
-        Self::SparseRequests,
         Self::Duplicates,
-        Self::Idempotence,
         Self::LongRequests,
         Self::LongAnswers,
         Self::SplitFrames,
         Self::UnknownMethods,
-        Self::UnknownFrames,
         Self::Close,
-        Self::HalfClose,
         Self::Restart,
+        Self::SparseRequests,
+        Self::Idempotence,
+        Self::TinyFrames,
+        Self::UnknownFrames,
+        Self::HalfClose,
         Self::Garbage,
         Self::OversizedFrame,
     ];
+
+    /// What it means that a plugin fails it.
+    #[must_use]
+    pub fn group(self) -> Group {
+        match self {
+            Self::SparseRequests
+            | Self::Idempotence
+            | Self::TinyFrames
+            | Self::UnknownFrames
+            | Self::HalfClose
+            | Self::Garbage
+            | Self::OversizedFrame => Group::Robustness,
+            _ => Group::Conformance,
+        }
+    }
 
     /// By what it is called on the command line.
     #[must_use]
@@ -111,17 +140,18 @@ impl Check {
             Self::Answers => "answers",
             Self::Deadline => "deadline",
             Self::Streams => "streams",
-            Self::SparseRequests => "sparse-requests",
             Self::Duplicates => "duplicates",
-            Self::Idempotence => "idempotence",
             Self::LongRequests => "long-requests",
             Self::LongAnswers => "long-answers",
             Self::SplitFrames => "split-frames",
             Self::UnknownMethods => "unknown-methods",
-            Self::UnknownFrames => "unknown-frames",
             Self::Close => "close",
-            Self::HalfClose => "half-close",
             Self::Restart => "restart",
+            Self::SparseRequests => "sparse-requests",
+            Self::Idempotence => "idempotence",
+            Self::TinyFrames => "tiny-frames",
+            Self::UnknownFrames => "unknown-frames",
+            Self::HalfClose => "half-close",
             Self::Garbage => "garbage",
             Self::OversizedFrame => "oversized-frame",
         }
@@ -138,23 +168,38 @@ impl Check {
             Self::Answers => Box::pin(answers::answers(subject)),
             Self::Deadline => Box::pin(answers::keeps_the_deadline(subject)),
             Self::Streams => Box::pin(answers::keeps_to_its_streams(subject)),
-            Self::SparseRequests => Box::pin(answers::takes_sparse_requests(subject)),
             Self::Duplicates => Box::pin(answers::sets_nothing_twice(subject)),
-            Self::Idempotence => Box::pin(answers::adds_nothing_again(subject)),
             Self::LongRequests => Box::pin(frames::takes_long_requests(subject)),
             Self::LongAnswers => Box::pin(frames::cuts_long_answers(subject)),
             Self::SplitFrames => Box::pin(frames::takes_split_frames(subject)),
             Self::UnknownMethods => Box::pin(frames::refuses_unknown_methods(subject)),
-            Self::UnknownFrames => Box::pin(frames::ignores_unknown_frames(subject)),
             Self::Close => Box::pin(connection::notices_the_close(subject)),
-            Self::HalfClose => Box::pin(connection::notices_the_half_close(subject)),
             Self::Restart => Box::pin(connection::comes_back(subject)),
+            Self::SparseRequests => Box::pin(answers::takes_sparse_requests(subject)),
+            Self::Idempotence => Box::pin(answers::adds_nothing_again(subject)),
+            Self::TinyFrames => Box::pin(frames::takes_tiny_frames(subject)),
+            Self::UnknownFrames => Box::pin(frames::ignores_unknown_frames(subject)),
+            Self::HalfClose => Box::pin(connection::notices_the_half_close(subject)),
             Self::Garbage => Box::pin(connection::survives_garbage(subject)),
             Self::OversizedFrame => Box::pin(connection::closes_on_an_oversized_frame(subject)),
         };
         judged
             .await
             .unwrap_or_else(|nothing_to_judge| nothing_to_judge)
+    }
+}
+
+impl Group {
+    /// Both, in the order in which their checks are made.
+    pub const ALL: [Self; 2] = [Self::Conformance, Self::Robustness];
+
+    /// By what it is called on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Conformance => "conformance",
+            Self::Robustness => "robustness",
+        }
     }
 }
 

@@ -31,6 +31,8 @@ pub enum Verdict {
     Same,
     /// Exit status 1: something differs, and was printed.
     Different,
+    /// Exit status 3: nothing is wrong, but something could be better, and was printed.
+    Advice,
 }
 
 /// containerd's side of NRI: create containers for a plugin and see what comes of them.
@@ -81,6 +83,7 @@ pub fn run<C: Parser>(run: impl FnOnce(C, &mut dyn Write) -> Result) -> ExitCode
     match outcome {
         Ok(Verdict::Same) => ExitCode::SUCCESS,
         Ok(Verdict::Different) => ExitCode::FAILURE,
+        Ok(Verdict::Advice) => ExitCode::from(3),
         // Whoever reads our output has seen enough, as in `fake-runtime … | head`.
         Err(error) if is_broken_pipe(&*error) => ExitCode::SUCCESS,
         Err(error) => {

@@ -31,6 +31,50 @@ pub struct Exit {
     pub stderr: String,
 }
 
+impl Exit {
+    /// Whether it ended by no will of its own: by a signal, or as the panics and uncaught exceptions of its language
+    /// do.
+    #[must_use]
+    pub fn is_crash(&self) -> bool {
+        /// Rust's exit status after a panic.
+        const PANIC: i32 = 101;
+        let code = self.status.code();
+        code.is_none_or(|code| code == PANIC) || !self.status.success() && self.panic().is_some()
+    }
+
+    /// Its status and, of what it left on stderr, the line that says most: the first of a panic, otherwise the last.
+    #[must_use]
+    pub fn in_short(&self) -> String {
+        let last = || self.stderr.trim_end().lines().last().map(str::to_owned);
+        match self.panic().or_else(last) {
+            Some(line) => format!("{}: {line}", self.status),
+            None => self.status.to_string(),
+        }
+    }
+
+    /// What a panic or an uncaught exception says in its first line.
+    fn panic(&self) -> Option<String> {
+        let mut lines = self.stderr.lines();
+        while let Some(line) = lines.next() {
+            if ["panic: ", "fatal error: ", "Exception in thread "]
+                .iter()
+                .any(|start| line.starts_with(start))
+            {
+                return Some(line.to_owned());
+            }
+            // Rust says why in a line of its own.
+            if line.starts_with("thread '") && line.contains("panicked at") {
+                return Some([line, lines.next().unwrap_or_default()].join(" "));
+            }
+            // Python says it after the stack.
+            if line.starts_with("Traceback (most recent call last)") {
+                return lines.last().map(str::to_owned);
+            }
+        }
+        None
+    }
+}
+
 impl fmt::Display for Exit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.stderr.trim_end() {

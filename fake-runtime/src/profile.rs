@@ -52,6 +52,8 @@ pub struct Profile {
     pub strict_plugin_names: bool,
     /// Whether lifecycle events travel as a call of their own (`RunPodSandbox`) and not as StateChange.
     pub lifecycle_calls: bool,
+    /// Whether an inventory that is too large for one message is sent in several; otherwise the plugin is dropped.
+    pub splits_synchronize: bool,
     /// Whether plugins may judge the outcome through ValidateContainerAdjustment.
     pub validators: bool,
     /// What a CreateContainer request carries beyond what every version sends.

@@ -1,7 +1,7 @@
 //! Checks of what a plugin does when its connection ends, or should.
 
 use super::answers::not_subscribed;
-use super::session::{NoAnswer, Reaction, Session, Subject, crashed, ended};
+use super::session::{NoAnswer, Reaction, Session, Subject, ended};
 use super::{Judged, Outcome, failed, passed, skipped};
 use crate::runtime::{Cut, Fault};
 
@@ -57,7 +57,7 @@ pub(super) async fn survives_garbage(subject: &Subject) -> Judged {
     for seed in 0..SEEDS {
         let mut session = subject.start_with(subject.builder().seed(seed)).await?;
         match after(&mut session, Fault::Garbage).await? {
-            Reaction::Ended(exit) if crashed(&exit) => {
+            Reaction::Ended(exit) if exit.is_crash() => {
                 return failed(format!("sent garbage: {}", ended(Ok(exit))));
             }
             Reaction::Ended(_) => {}
@@ -89,7 +89,7 @@ async fn after(session: &mut Session, fault: Fault) -> Result<Reaction, Outcome>
 fn judged(reaction: Reaction, what: &str) -> Judged {
     match reaction {
         Reaction::CameBack(plugin) => passed(format!("{plugin} connected again")),
-        Reaction::Ended(exit) if crashed(&exit) => failed(format!("{what}: {}", ended(Ok(exit)))),
+        Reaction::Ended(exit) if exit.is_crash() => failed(format!("{what}: {}", ended(Ok(exit)))),
         Reaction::Ended(exit) => passed(ended(Ok(exit))),
         Reaction::Nothing => failed(format!("{what}, and it neither ended nor connected again")),
     }

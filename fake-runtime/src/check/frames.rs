@@ -63,8 +63,48 @@ pub(super) async fn cuts_long_answers(subject: &Subject) -> Judged {
     }
 }
 
-/// What comes in frames of one byte, and of any length, is understood.
+/// An inventory and requests of just over one frame, which containerd cuts in two, are understood.
 pub(super) async fn takes_split_frames(subject: &Subject) -> Judged {
+    drop(subject.start().await?);
+    let (pods, containers) = samples::inventory(subject, samples::FEW_PODS)?;
+    let builder = subject.builder().inventory(pods, containers);
+    let mut session = subject.start_on(start(builder).await?)?;
+    if let Err(why) = session.registered().await {
+        return failed(format!("given an inventory in two frames: {why}"));
+    }
+    let plain = subject.plain()?;
+    // Whoever has no answer to an ordinary request, has none to a longer one.
+    if session
+        .ask(plain.clone())
+        .await
+        .map_err(NoAnswer::skipped)?
+        .is_none()
+    {
+        return passed("understood an inventory in two frames");
+    }
+    for length in [4096, 5000, 16 << 10] {
+        match session.ask(samples::padded(&plain, length)).await {
+            Err(NoAnswer::Closed(why)) => {
+                return failed(format!(
+                    "asked with {length} bytes, which come in two frames: {why}"
+                ));
+            }
+            Err(NoAnswer::Late) => {
+                return failed(format!(
+                    "no answer to {length} bytes, which come in two frames"
+                ));
+            }
+            Err(other) => return Err(other.skipped()),
+            Ok(None) => return Err(not_subscribed()),
+            Ok(Some(_)) => {}
+        }
+    }
+    passed("understood an inventory and requests in two frames")
+}
+
+/// What comes in frames of one byte, and of any length, is understood. The Go stub does not: its queue takes 256
+/// frames.
+pub(super) async fn takes_tiny_frames(subject: &Subject) -> Judged {
     drop(subject.start_answering().await?);
     let plain = subject.plain()?;
     for how in ["at every byte", "at random"] {
@@ -143,10 +183,4 @@ async fn still_there(
 
 fn gone(_: WaitedInVain) -> Outcome {
     Outcome::Skipped("it was gone before anything was done to it".to_owned())
-}
-
-impl Session {
-    async fn exit_soon(&mut self) -> Option<String> {
-        self.exit_within(std::time::Duration::from_secs(1)).await
-    }
 }

@@ -1,10 +1,13 @@
 //! Checks of how a plugin introduces itself.
 
-use nri_proto::api::{Event, StateChangeEvent, plugin};
+use nri_proto::api::{
+    CreateContainerRequest, Event, LinuxCpu, LinuxMemory, LinuxResources, StateChangeEvent,
+    UpdateContainerRequest, plugin,
+};
 
 use super::samples;
 use super::session::{Session, Subject, start};
-use super::{Judged, Outcome, failed, passed};
+use super::{Judged, Outcome, failed, passed, skipped};
 use crate::create::Answer;
 use crate::runtime::{PluginInfo, Received};
 
@@ -43,10 +46,11 @@ pub(super) async fn takes_configure_first(subject: &Subject) -> Judged {
 
 /// Every event that the plugin subscribes to is one that it implements.
 pub(super) async fn implements_its_events(subject: &Subject) -> Judged {
-    let session = subject.start().await?;
+    let mut session = subject.start().await?;
     let info = plugin_of(&session).await?;
     let known = subject.profile.events;
     let events = if info.events == 0 { known } else { info.events };
+    let about = subject.plain()?;
     let mut subscribed = Vec::new();
     let mut missing = Vec::new();
     for event in (1..Event::Last as i32).filter_map(|event| Event::try_from(event).ok()) {
@@ -54,8 +58,14 @@ pub(super) async fn implements_its_events(subject: &Subject) -> Judged {
             continue;
         }
         subscribed.push(event.as_str_name());
-        if !implements(&session, event).await? {
-            missing.push(event.as_str_name());
+        match session.implements(subject, event, &about).await? {
+            Ok(true) => {}
+            Ok(false) => missing.push(event.as_str_name()),
+            // Judged by itself.
+            Err(_) if event == Event::CreateContainer => {
+                return skipped("it gave no answer about a container");
+            }
+            Err(why) => return failed(format!("told of {}: {why}", event.as_str_name())),
         }
     }
     let mask = info.events;
@@ -72,21 +82,54 @@ pub(super) async fn implements_its_events(subject: &Subject) -> Judged {
     }
 }
 
-/// Whether the plugin has the event's own method or, for events without an answer, takes them all in one.
-async fn implements(session: &Session, event: Event) -> Result<bool, Outcome> {
-    let own = session
-        .unimplemented(method(event), &nri_proto::api::Empty::default())
-        .await?;
-    if !own || !is_plain(event) {
-        return Ok(!own);
+/// Whether the plugin has a method, or what became of it over that.
+type Implemented = Result<Result<bool, String>, Outcome>;
+
+impl Session {
+    /// Whether the plugin takes the event as this runtime sends it: by its own method, and where the plugin is older
+    /// or the runtime is, by the one for all events without an answer.
+    async fn implements(
+        &mut self,
+        subject: &Subject,
+        event: Event,
+        about: &CreateContainerRequest,
+    ) -> Implemented {
+        let CreateContainerRequest { pod, container } = about.clone();
+        if !is_plain(event) || subject.profile.lifecycle_calls {
+            // Pod and container stand in the same fields of every such request, and resources in the third.
+            let own = UpdateContainerRequest {
+                pod: pod.clone(),
+                container: container.clone().filter(|_| is_of_container(event)),
+                linux_resources: Some(LinuxResources {
+                    cpu: Some(LinuxCpu::default()),
+                    memory: Some(LinuxMemory::default()),
+                    ..Default::default()
+                }),
+            };
+            match self.has(method(event), &own).await? {
+                Ok(false) if is_plain(event) => {}
+                known => return Ok(known),
+            }
+        }
+        let state_change = StateChangeEvent {
+            event: event.into(),
+            pod,
+            container: container.filter(|_| is_of_container(event)),
+        };
+        self.has(plugin::STATE_CHANGE, &state_change).await
     }
-    let state_change = StateChangeEvent {
-        event: event.into(),
-        ..Default::default()
-    };
-    Ok(!session
-        .unimplemented(plugin::STATE_CHANGE, &state_change)
-        .await?)
+
+    /// Whether the plugin says anything but that it does not have the method.
+    async fn has(&mut self, method: &str, request: &impl prost::Message) -> Implemented {
+        match self.runtime.call(method, request).await {
+            Ok(Answer::Error { code, .. }) => Ok(Ok(code != "Unimplemented")),
+            Ok(Answer::Adjust(_)) => Ok(Ok(true)),
+            Ok(Answer::Lost(why)) => Ok(Err(self.exit_soon().await.unwrap_or(why))),
+            Err(_) => Err(Outcome::Skipped(format!(
+                "it was gone before it was asked {method}"
+            ))),
+        }
+    }
 }
 
 fn method(event: Event) -> &'static str {
@@ -122,10 +165,27 @@ fn is_plain(event: Event) -> bool {
     )
 }
 
+fn is_of_container(event: Event) -> bool {
+    !matches!(
+        event,
+        Event::RunPodSandbox
+            | Event::StopPodSandbox
+            | Event::RemovePodSandbox
+            | Event::UpdatePodSandbox
+            | Event::PostUpdatePodSandbox
+    )
+}
+
 /// The plugin takes an inventory of several messages, and says so by giving `more` back.
 pub(super) async fn takes_parts(subject: &Subject) -> Judged {
+    if !subject.profile.splits_synchronize {
+        return skipped(format!(
+            "containerd {} never splits an inventory",
+            subject.profile.name
+        ));
+    }
     drop(subject.start().await?);
-    let (pods, containers) = samples::inventory();
+    let (pods, containers) = samples::inventory(subject, samples::MANY_PODS)?;
     let builder = subject.builder().inventory(pods, containers);
     let mut session = subject.start_on(start(builder).await?)?;
     if let Err(why) = session.registered().await {
@@ -148,24 +208,4 @@ pub(super) async fn takes_parts(subject: &Subject) -> Judged {
 async fn plugin_of(session: &Session) -> Result<PluginInfo, Outcome> {
     let registered = session.runtime.plugin_registered().await;
     registered.map_err(|_| Outcome::Skipped("it is no longer registered".to_owned()))
-}
-
-impl Session {
-    /// Whether the plugin says that it does not have the method.
-    async fn unimplemented(
-        &self,
-        method: &str,
-        request: &impl prost::Message,
-    ) -> Result<bool, Outcome> {
-        match self.runtime.call(method, request).await {
-            Ok(Answer::Error { code, .. }) => Ok(code == "Unimplemented"),
-            Ok(Answer::Adjust(_)) => Ok(false),
-            Ok(Answer::Lost(why)) => Err(Outcome::Skipped(format!(
-                "it gave no answer to {method}: {why}"
-            ))),
-            Err(_) => Err(Outcome::Skipped(format!(
-                "it was gone before it was asked {method}"
-            ))),
-        }
-    }
 }

@@ -1,8 +1,9 @@
 //! The containers that plugins are asked about.
 
-use nri_proto::api::{Container, CreateContainerRequest, PodSandbox};
+use nri_proto::api::{Container, ContainerState, CreateContainerRequest, PodSandbox};
 use prost::Message as _;
 
+use super::{Outcome, Subject};
 use crate::create::CreateError;
 use crate::pod::{Allocation, Pod, Simulation, manifest, requests};
 use crate::profile::Profile;
@@ -11,7 +12,7 @@ use crate::profile::Profile;
 const PODS: &str = "
 kind: Pod
 metadata: {name: plain}
-spec: {containers: [{name: main, image: busybox}]}
+spec: {containers: [{name: main, image: busybox, command: [sleep, infinity]}]}
 ---
 kind: Pod
 metadata:
@@ -21,22 +22,23 @@ metadata:
     nvml-mock.nvidia.com/infiniband: 'true'
     nvml-mock.nvidia.com/imex-channels: 'true'
 spec:
-  initContainers: [{name: init, image: busybox}]
+  initContainers: [{name: init, image: busybox, command: [sleep, infinity]}]
   containers:
   - name: main
     image: busybox
+    command: [sleep, infinity]
     env: [{name: PATH, value: /custom}, {name: LD_PRELOAD, value: /lib/own.so}, {name: LD_PRELOAD, value: /lib/own.so}]
 ---
 kind: Pod
 metadata: {name: allocated}
-spec: {containers: [{name: main, image: busybox, resources: {limits: {nvidia.com/gpu: 2, memory: 64Mi}}}]}
+spec: {containers: [{name: main, image: busybox, command: [sleep, infinity], resources: {limits: {nvidia.com/gpu: 2, memory: 64Mi}}}]}
 ---
 kind: Pod
 metadata: {name: privileged, namespace: kube-system}
 spec:
   hostNetwork: true
   hostPID: true
-  containers: [{name: main, image: busybox, securityContext: {privileged: true}}]
+  containers: [{name: main, image: busybox, command: [sleep, infinity], securityContext: {privileged: true}}]
 ";
 
 /// The containers that a plugin is asked about.
@@ -126,28 +128,43 @@ pub(super) fn with_long_paths(request: &CreateContainerRequest) -> CreateContain
     request
 }
 
-/// An inventory that takes several messages.
-pub(super) fn inventory() -> (Vec<PodSandbox>, Vec<Container>) {
-    const PODS: usize = 300;
+/// So many that an inventory of them takes one message, of more than one frame.
+pub(super) const FEW_PODS: usize = 5;
+/// So many that it takes several messages.
+pub(super) const MANY_PODS: usize = 150;
+
+/// What runs on a node with so many pods.
+pub(super) fn inventory(
+    subject: &Subject,
+    pods: usize,
+) -> Result<(Vec<PodSandbox>, Vec<Container>), Outcome> {
     const CONTAINERS_OF_EACH: usize = 5;
+    let plain = subject.plain()?;
+    let (pod, container) = (
+        plain.pod.unwrap_or_default(),
+        plain.container.unwrap_or_default(),
+    );
     let pod = |number: usize| PodSandbox {
-        id: format!("pod-{number}"),
+        id: format!("{}{number:04}", &pod.id[4..]),
         name: format!("pod-{number}"),
-        namespace: "default".to_owned(),
-        ..Default::default()
+        ..pod.clone()
     };
-    let container = |number: usize| Container {
-        id: format!("container-{number}"),
-        pod_sandbox_id: format!("pod-{}", number / CONTAINERS_OF_EACH),
-        name: format!("main-{}", number % CONTAINERS_OF_EACH),
-        env: vec![format!("PADDING={}", "x".repeat(6000))],
-        ..Default::default()
+    let all: Vec<PodSandbox> = (0..pods).map(pod).collect();
+    let container = |number: usize| {
+        let pod = &all[number / CONTAINERS_OF_EACH];
+        let mut container = Container {
+            id: format!("{}{number:04}", &container.id[4..]),
+            pod_sandbox_id: pod.id.clone(),
+            name: format!("main-{}", number % CONTAINERS_OF_EACH),
+            state: ContainerState::ContainerRunning.into(),
+            pid: 4242,
+            ..container.clone()
+        };
+        container.env.push(format!("PADDING={}", "x".repeat(4000)));
+        container
     };
-    let pods = (0..PODS).map(pod).collect();
-    (
-        pods,
-        (0..PODS * CONTAINERS_OF_EACH).map(container).collect(),
-    )
+    let containers = (0..pods * CONTAINERS_OF_EACH).map(container).collect();
+    Ok((all, containers))
 }
 
 #[cfg(test)]

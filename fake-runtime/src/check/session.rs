@@ -15,6 +15,9 @@ use crate::runtime::{Asked, Builder, FakeRuntime, PluginInfo, Received};
 /// How long a plugin may take to register, or to notice that its connection is gone.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// How long the runtime may take to notice that a plugin is gone.
+const RUNTIME_LAG: Duration = Duration::from_millis(200);
+
 /// How long a plugin may take over a request.
 const REQUEST_TIMEOUT: Duration = Duration::from_millis(REQUEST_TIMEOUT_MS.unsigned_abs());
 
@@ -180,29 +183,34 @@ pub(super) enum Reaction {
 impl Session {
     /// Waits until the plugin is registered; the error says what it did instead, or what went wrong before.
     pub(super) async fn registered(&mut self) -> Result<PluginInfo, String> {
-        tokio::select! {
+        let admitted = |received: &Received| match received {
+            Received::Synchronized { .. } => Some(Ok(())),
+            Received::Rejected { why, .. } => Some(Err(why.clone())),
+            _ => None,
+        };
+        let waited = tokio::select! {
             biased;
-            registered = self.runtime.plugin_registered() => match (registered, self.rejected()) {
-                (Ok(plugin), None) => Ok(plugin),
-                (_, Some(why)) => Err(why),
-                (Err(_), None) => Err(match self.runtime.received().last() {
-                    Some(last) => format!("the last that was seen: {last}"),
-                    None => "it did not connect".to_owned(),
-                }),
-            },
-            exit = self.process.exited() => Err(ended(exit)),
+            admitted = self.runtime.received_one("a registration", admitted) => admitted,
+            exit = self.process.exited() => {
+                // The runtime's reason, where it had one, says more than how the plugin took it.
+                let rejected = self.runtime.received_one("a registration", admitted);
+                match tokio::time::timeout(RUNTIME_LAG, rejected).await {
+                    Ok(Ok(Err(why))) => Ok(Err(why)),
+                    _ => Ok(Err(ended(exit))),
+                }
+            }
+        };
+        match waited {
+            Ok(Ok(())) => {
+                let plugin = self.runtime.plugins().into_iter().next();
+                plugin.ok_or_else(|| "it was gone as soon as it was registered".to_owned())
+            }
+            Ok(Err(why)) => Err(why),
+            Err(_) => Err(match self.runtime.received().last() {
+                Some(last) => format!("the last that was seen: {last}"),
+                None => "it did not connect".to_owned(),
+            }),
         }
-    }
-
-    /// Why the plugin was rejected, if it ever was.
-    fn rejected(&self) -> Option<String> {
-        self.runtime
-            .received()
-            .into_iter()
-            .find_map(|received| match received {
-                Received::Rejected { why, .. } => Some(why),
-                _ => None,
-            })
     }
 
     /// Asks about a container. `None` where the plugin does not subscribe to containers.
@@ -238,7 +246,7 @@ impl Session {
             (Some(stream), _) => NoAnswer::Elsewhere(stream),
             (None, Some(why)) if why.contains("first frame") => NoAnswer::LongFrame(why),
             (None, Some(why)) if why.contains("deadline") => NoAnswer::Late,
-            (None, why) => match self.exit_within(Duration::from_secs(1)).await {
+            (None, why) => match self.exit_soon().await {
                 Some(exit) => NoAnswer::Closed(exit),
                 None => NoAnswer::Closed(why.unwrap_or_else(|| "it is gone".to_owned())),
             },
@@ -246,8 +254,8 @@ impl Session {
     }
 
     /// How the process ended, where it has or is about to.
-    pub(super) async fn exit_within(&mut self, within: Duration) -> Option<String> {
-        let exit = tokio::time::timeout(within, self.process.exited())
+    pub(super) async fn exit_soon(&mut self) -> Option<String> {
+        let exit = tokio::time::timeout(Duration::from_secs(1), self.process.exited())
             .await
             .ok()?;
         Some(ended(exit))
@@ -267,19 +275,10 @@ impl Session {
     }
 }
 
-/// How a process ended, with the last that it said about it.
+/// How a process ended, with what it said about it.
 pub(super) fn ended(exit: std::io::Result<Exit>) -> String {
     match exit {
         Err(error) => format!("the plugin was lost: {error}"),
-        Ok(Exit { status, stderr }) => match stderr.trim_end().lines().last() {
-            Some(line) => format!("the plugin ended, {status}: {line}"),
-            None => format!("the plugin ended, {status}"),
-        },
+        Ok(exit) => format!("the plugin ended, {}", exit.in_short()),
     }
-}
-
-/// Whether a process ended by no will of its own: by a signal, or as Rust's panics do.
-pub(super) fn crashed(exit: &Exit) -> bool {
-    const PANIC: i32 = 101;
-    exit.status.code().is_none_or(|code| code == PANIC)
 }

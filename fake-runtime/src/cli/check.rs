@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 
-use crate::check::{Check, Outcome, Samples, Subject};
+use crate::check::{Check, Group, Outcome, Samples, Subject};
 use crate::pod::manifest;
 use crate::profile::Profile;
 use clap::builder::styling::Style;
@@ -18,22 +18,26 @@ const EXAMPLES: &str = "\
 Examples:
   fake-runtime check --plugin ./my-plugin
   fake-runtime check --plugin ./my-plugin -- -nri-socket {socket}
+  fake-runtime check --plugin ./my-plugin --only conformance
   fake-runtime check --plugin ./my-plugin --only deadline --only restart --output json
   fake-runtime check --plugin ./my-plugin --pod pod-that-it-adjusts.yaml --containerd 2.3";
 
 /// Check whether a plugin keeps to what a runtime expects of it.
 ///
 /// Works for any NRI plugin, in whatever language. Each check starts a process and a runtime of its own. One line a
-/// check: passed, failed with what was seen, or skipped with why, and as the last line how many.
+/// check: passed, failed with what was seen, or skipped with why. What fails of conformance is a bug: containerd does
+/// just that. What fails of robustness is advice: no containerd is known to do it.
+///
+/// Exit status: 0 all passed, 1 a failure of conformance, 3 failures of robustness only.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// The plugin binary
     #[arg(long, value_name = "PATH")]
     plugin: PathBuf,
-    /// Only this check; may be given more than once
+    /// Only this check, or the checks of this group; may be given more than once
     #[arg(long, value_name = "CHECK", value_parser = checks())]
-    only: Vec<Check>,
+    only: Vec<Only>,
     /// The containerd that asks: a version, or HEAD
     #[arg(long, value_name = "VERSION", default_value = "2.1", value_parser = profile)]
     containerd: &'static Profile,
@@ -51,6 +55,7 @@ pub(super) struct Args {
 
 #[derive(Serialize)]
 struct Line<'a> {
+    group: Group,
     check: &'static str,
     #[serde(flatten)]
     outcome: &'a Outcome,
@@ -68,26 +73,54 @@ impl Args {
         .args(self.args)
         .profile(self.containerd)
         .samples(Samples::with(pods));
-        let chosen = |check: &&Check| self.only.is_empty() || self.only.contains(check);
         super::block_on(async {
-            let mut counts = [0, 0, 0];
-            for check in Check::ALL.iter().filter(chosen) {
-                let outcome = check.run(&subject).await;
-                counts[match outcome {
-                    Outcome::Passed(_) => 0,
-                    Outcome::Failed(_) => 1,
-                    Outcome::Skipped(_) => 2,
-                }] += 1;
-                line(out, self.output, *check, &outcome)?;
-                out.flush()?;
-            }
-            let [passed, failed, skipped] = counts;
-            if self.output == Output::Text {
-                writeln!(out, "{passed} passed, {failed} failed, {skipped} skipped")?;
+            let mut passed_any = false;
+            let mut verdict = Verdict::Same;
+            for group in Group::ALL {
+                let chosen = |check: &Check| {
+                    let named = |only: &Only| only.names(*check);
+                    check.group() == group && (self.only.is_empty() || self.only.iter().any(named))
+                };
+                let checks: Vec<Check> = Check::ALL.into_iter().filter(chosen).collect();
+                let mut counts = [0, 0, 0];
+                for (made, check) in (1..).zip(&checks) {
+                    let outcome = check.run(&subject).await;
+                    counts[match outcome {
+                        Outcome::Passed(_) => 0,
+                        Outcome::Failed(_) => 1,
+                        Outcome::Skipped(_) => 2,
+                    }] += 1;
+                    line(out, self.output, *check, &outcome)?;
+                    out.flush()?;
+                    if *check == Check::Registration && matches!(outcome, Outcome::Failed(_)) {
+                        if self.output == Output::Text && made < checks.len() {
+                            writeln!(
+                                out,
+                                "nothing else can be checked of a plugin that does not register"
+                            )?;
+                        }
+                        return Ok(Verdict::Different);
+                    }
+                }
+                let [passed, failed, skipped] = counts;
+                passed_any |= passed > 0;
+                if self.output == Output::Text && !checks.is_empty() {
+                    writeln!(
+                        out,
+                        "{}: {passed} passed, {failed} failed, {skipped} skipped",
+                        group.name()
+                    )?;
+                }
+                verdict = match (group, failed) {
+                    (_, 0) => verdict,
+                    (Group::Conformance, _) => Verdict::Different,
+                    (Group::Robustness, _) if verdict == Verdict::Same => Verdict::Advice,
+                    (Group::Robustness, _) => verdict,
+                };
             }
             // Where everything was skipped, nothing was shown.
-            Ok(if failed == 0 && passed > 0 {
-                Verdict::Same
+            Ok(if passed_any {
+                verdict
             } else {
                 Verdict::Different
             })
@@ -105,6 +138,7 @@ fn line(
         serde_json::to_writer(
             &mut *out,
             &Line {
+                group: check.group(),
                 check: check.name(),
                 outcome,
             },
@@ -123,12 +157,29 @@ fn line(
     )
 }
 
-fn checks() -> impl clap::builder::TypedValueParser<Value = Check> {
-    PossibleValuesParser::new(Check::ALL.map(Check::name)).map(|name| {
-        let named = |check: &Check| check.name() == name;
-        Check::ALL
-            .into_iter()
-            .find(named)
-            .expect("the parser takes no other name")
+/// What is chosen to be checked.
+#[derive(Clone, Copy, Debug)]
+enum Only {
+    Check(Check),
+    Group(Group),
+}
+
+impl Only {
+    fn names(self, check: Check) -> bool {
+        match self {
+            Self::Check(one) => one == check,
+            Self::Group(group) => group == check.group(),
+        }
+    }
+}
+
+fn checks() -> impl clap::builder::TypedValueParser<Value = Only> {
+    let groups = Group::ALL.map(|group| (group.name(), Only::Group(group)));
+    let checks = Check::ALL.map(|check| (check.name(), Only::Check(check)));
+    let all: Vec<_> = groups.into_iter().chain(checks).collect();
+    let names: Vec<_> = all.iter().map(|(name, _)| *name).collect();
+    PossibleValuesParser::new(names).map(move |chosen| {
+        let named = all.iter().find(|(name, _)| *name == chosen);
+        named.expect("the parser takes no other name").1
     })
 }

@@ -23,6 +23,7 @@ pub(super) const V1_7: Profile = Profile {
     events: 0x7ff,
     strict_plugin_names: false,
     lifecycle_calls: false,
+    splits_synchronize: false,
     validators: false,
     requests: Requests {
         unified: false,
@@ -88,6 +89,7 @@ pub(super) const V2_1: Profile = Profile {
         timeouts: true,
         ..V1_7.configure
     },
+    splits_synchronize: true,
     requests: Requests {
         sandbox_image_annotation: true,
         ..V1_7.requests

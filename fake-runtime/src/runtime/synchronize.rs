@@ -59,7 +59,9 @@ pub(super) async fn synchronize(hub: &Hub, caller: &Caller) -> Result<usize, Str
                 per_part.pods = per_part.pods.min(pods.len());
                 per_part.containers = per_part.containers.min(containers.len());
             }
-            Err(Failure::TooLarge(length)) => per_part = per_part.shrink(length)?,
+            Err(Failure::TooLarge(length)) if hub.profile.splits_synchronize => {
+                per_part = per_part.shrink(length)?;
+            }
             Err(failure) => return Err(format!("failed to synchronize plugin: {failure}")),
         }
     }

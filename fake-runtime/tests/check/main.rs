@@ -15,7 +15,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use wrong_plugin::Wrong;
 
 /// What each wrong plugin fails.
-const FAILS: [(Wrong, &[Check]); 20] = [
+const FAILS: [(Wrong, &[Check]); 21] = [
     (Wrong::Nothing, &[]),
     (Wrong::Index, &[Check::Registration]),
     (Wrong::ConfigureLater, &[Check::ConfigureFirst]),
@@ -29,7 +29,16 @@ const FAILS: [(Wrong, &[Check]); 20] = [
     (Wrong::Repeats, &[Check::Idempotence]),
     (Wrong::ShortBuffer, &[Check::LongRequests]),
     (Wrong::LongFrame, &[Check::LongAnswers]),
-    (Wrong::WholeHeaders, &[Check::SplitFrames]),
+    (
+        Wrong::OneFrame,
+        &[
+            Check::SplitSynchronize,
+            Check::Answers,
+            Check::LongRequests,
+            Check::SplitFrames,
+        ],
+    ),
+    (Wrong::WholeHeaders, &[Check::TinyFrames]),
     (Wrong::AnswersAnything, &[Check::UnknownMethods]),
     (Wrong::KnownConnections, &[Check::UnknownFrames]),
     (Wrong::IgnoresClose, &[Check::Close]),
@@ -82,7 +91,7 @@ fn name(wrong: Wrong) -> String {
 /// Makes every check, and expects just these to fail.
 async fn fails(wrong: Wrong, expected: &[Check]) -> Result<(), Failed> {
     let this = std::env::current_exe()?;
-    let takes_inventories = !matches!(wrong, Wrong::Index | Wrong::ForgetsMore);
+    let takes_inventories = !matches!(wrong, Wrong::Index | Wrong::ForgetsMore | Wrong::OneFrame);
     let mut seen = Vec::new();
     let mut failed = Vec::new();
     for check in Check::ALL {

@@ -49,6 +49,8 @@ pub(crate) enum Wrong {
     ShortBuffer,
     /// Sends an answer of 5 kB in one frame.
     LongFrame,
+    /// Expects a message to come in one frame.
+    OneFrame,
     /// Expects a message's header to come in one frame.
     WholeHeaders,
     /// Answers unknown methods as if it had them.
@@ -129,11 +131,7 @@ async fn serve(wrong: Wrong, caller: &Caller, mut incoming: Incoming) {
                     Wrong::SubscribesToAll => 0,
                     _ => CREATE_CONTAINER,
                 };
-                request.reply(Ok(ConfigureResponse {
-                    events,
-                    ..Default::default()
-                }
-                .encode_to_vec()));
+                request.reply(Ok(ConfigureResponse { events }.encode_to_vec()));
             }
             plugin::SYNCHRONIZE => {
                 let more =

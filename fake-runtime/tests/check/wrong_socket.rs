@@ -4,7 +4,7 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use nri_proto::wire::{FrameHeader, MessageHeader, PLUGIN_CONNECTION, RUNTIME_CONNECTION};
+use nri_proto::wire::{FrameHeader, MessageHeader, PLUGIN_CONNECTION, RUNTIME_CONNECTION, Split};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::UnixStream;
 
@@ -57,6 +57,8 @@ impl WrongSocket {
         let is_cut = self.frames == 1 && self.frame < MessageHeader::LEN;
         match self.wrong {
             Wrong::KnownConnections if !is_known => std::process::exit(5),
+            // What the runtime cuts, it cuts there.
+            Wrong::OneFrame if self.frame == Split::CONTAINERD.first => std::process::exit(7),
             Wrong::WholeHeaders if is_cut => std::process::exit(6),
             _ => {}
         }
