@@ -1,12 +1,20 @@
 //! What a runtime asked a plugin, written down: one request a line, as JSON.
 
+mod about;
 mod redact;
 
-use nri_proto::api::{ConfigureRequest, CreateContainerRequest, SynchronizeRequest, plugin};
+use nri_proto::api::{
+    ConfigureRequest, CreateContainerRequest, PostCreateContainerRequest,
+    PostStartContainerRequest, PostUpdateContainerRequest, PostUpdatePodSandboxRequest,
+    RemoveContainerRequest, RemovePodSandboxRequest, RunPodSandboxRequest, StartContainerRequest,
+    StateChangeEvent, StopContainerRequest, StopPodSandboxRequest, SynchronizeRequest,
+    UpdateContainerRequest, UpdatePodSandboxRequest, ValidateContainerAdjustmentRequest, plugin,
+};
 use prost::{DecodeError, Message};
 use serde::Serialize;
 use serde_json::Value;
 
+use about::AboutPod;
 pub use redact::Redactor;
 
 /// Why a request cannot be written down.
@@ -24,7 +32,7 @@ pub enum RowError {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// The method that was called.
-    pub rpc: &'static str,
+    pub rpc: String,
     /// The container's name, where the request is about one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub container: Option<String>,
@@ -43,48 +51,76 @@ impl Row {
         payload: &[u8],
         redactor: Option<&mut Redactor>,
     ) -> Result<Option<Self>, RowError> {
-        let mut container = None;
-        let (rpc, request) = match method {
-            plugin::CONFIGURE => (
-                plugin::CONFIGURE,
-                json(&ConfigureRequest::decode(payload)?)?,
-            ),
-            plugin::SYNCHRONIZE => {
-                let mut request = SynchronizeRequest::decode(payload)?;
+        let mut row = Recorded {
+            method,
+            payload,
+            redactor,
+        };
+        match method {
+            plugin::CONFIGURE => row.of(|_: &mut ConfigureRequest, _| None),
+            plugin::SYNCHRONIZE => row.of(|it: &mut SynchronizeRequest, redactor| {
                 if let Some(redactor) = redactor {
-                    request.pods.iter_mut().for_each(|pod| redactor.pod(pod));
-                    request
-                        .containers
-                        .iter_mut()
-                        .for_each(|it| redactor.container(it));
+                    it.pods.iter_mut().for_each(|pod| redactor.pod(pod));
+                    let containers = it.containers.iter_mut();
+                    containers.for_each(|container| redactor.container(container));
                 }
-                (plugin::SYNCHRONIZE, json(&request)?)
-            }
-            plugin::CREATE_CONTAINER => {
-                let mut request = CreateContainerRequest::decode(payload)?;
-                if let Some(redactor) = redactor {
-                    request.pod.iter_mut().for_each(|pod| redactor.pod(pod));
-                    request
-                        .container
-                        .iter_mut()
-                        .for_each(|it| redactor.container(it));
-                }
-                container = request
-                    .container
-                    .as_ref()
-                    .map(|container| container.name.clone());
-                (plugin::CREATE_CONTAINER, json(&request)?)
+                None
+            }),
+            plugin::RUN_POD_SANDBOX => row.of_pod::<RunPodSandboxRequest>(),
+            plugin::UPDATE_POD_SANDBOX => row.of_pod::<UpdatePodSandboxRequest>(),
+            plugin::POST_UPDATE_POD_SANDBOX => row.of_pod::<PostUpdatePodSandboxRequest>(),
+            plugin::STOP_POD_SANDBOX => row.of_pod::<StopPodSandboxRequest>(),
+            plugin::REMOVE_POD_SANDBOX => row.of_pod::<RemovePodSandboxRequest>(),
+            plugin::CREATE_CONTAINER => row.of_pod::<CreateContainerRequest>(),
+            plugin::POST_CREATE_CONTAINER => row.of_pod::<PostCreateContainerRequest>(),
+            plugin::START_CONTAINER => row.of_pod::<StartContainerRequest>(),
+            plugin::POST_START_CONTAINER => row.of_pod::<PostStartContainerRequest>(),
+            plugin::UPDATE_CONTAINER => row.of_pod::<UpdateContainerRequest>(),
+            plugin::POST_UPDATE_CONTAINER => row.of_pod::<PostUpdateContainerRequest>(),
+            plugin::STOP_CONTAINER => row.of_pod::<StopContainerRequest>(),
+            plugin::REMOVE_CONTAINER => row.of_pod::<RemoveContainerRequest>(),
+            plugin::STATE_CHANGE => row.of_pod::<StateChangeEvent>(),
+            plugin::VALIDATE_CONTAINER_ADJUSTMENT => {
+                row.of_pod::<ValidateContainerAdjustmentRequest>()
             }
             _ => return Ok(None),
-        };
-        Ok(Some(Self {
-            rpc,
-            container,
-            request,
-        }))
+        }
+        .map(Some)
     }
 }
 
-fn json(message: &impl Serialize) -> Result<Value, RowError> {
-    Ok(serde_json::to_value(message)?)
+/// A request on its way to a row.
+struct Recorded<'a> {
+    method: &'a str,
+    payload: &'a [u8],
+    redactor: Option<&'a mut Redactor>,
+}
+
+impl Recorded<'_> {
+    /// `redact` takes out what is private, and says which container it is about.
+    fn of<T: Message + Default + Serialize>(
+        &mut self,
+        redact: impl FnOnce(&mut T, Option<&mut Redactor>) -> Option<String>,
+    ) -> Result<Row, RowError> {
+        let mut request = T::decode(self.payload)?;
+        let container = redact(&mut request, self.redactor.as_deref_mut());
+        Ok(Row {
+            rpc: self.method.to_owned(),
+            container,
+            request: serde_json::to_value(request)?,
+        })
+    }
+
+    fn of_pod<T: AboutPod + Message + Default + Serialize>(&mut self) -> Result<Row, RowError> {
+        self.of(|request: &mut T, redactor| {
+            let (pod, mut container) = request.about();
+            if let Some(redactor) = redactor {
+                pod.into_iter().for_each(|pod| redactor.pod(pod));
+                if let Some(container) = container.as_deref_mut() {
+                    redactor.container(container);
+                }
+            }
+            container.map(|container| container.name.clone())
+        })
+    }
 }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use nri_proto::api::{
-    ConfigureResponse, ContainerAdjustment, CreateContainerRequest, CreateContainerResponse,
-    RegisterPluginRequest, SynchronizeRequest, SynchronizeResponse,
+    ConfigureRequest, ConfigureResponse, ContainerAdjustment, CreateContainerRequest,
+    CreateContainerResponse, RegisterPluginRequest, SynchronizeRequest, SynchronizeResponse,
     ValidateContainerAdjustmentRequest, ValidateContainerAdjustmentResponse, plugin, runtime,
 };
 use nri_proto::wire::{self, CallError, Code, Incoming, Request, Side, Status};
@@ -34,13 +34,17 @@ pub enum Reply {
 
 type Judge = Box<dyn FnMut(ValidateContainerAdjustmentRequest) -> Result<(), String> + Send>;
 type Observer = Box<dyn FnMut(&str, &[u8]) + Send>;
+type Subscription = Box<dyn FnMut(&ConfigureRequest) -> i32 + Send>;
+type Others = Box<dyn FnMut(&str, &[u8]) -> Option<Vec<u8>> + Send>;
 
 /// A plugin before it connects.
 pub struct ScriptedPlugin {
     index: String,
     name: String,
     events: i32,
+    subscription: Option<Subscription>,
     delay: Duration,
+    others: Others,
     reply: Box<dyn FnMut(CreateContainerRequest) -> Reply + Send>,
     judge: Option<Judge>,
     observe: Observer,
@@ -71,7 +75,9 @@ impl ScriptedPlugin {
             index: index.into(),
             name: name.into(),
             events: CREATE_CONTAINER,
+            subscription: None,
             delay: Duration::ZERO,
+            others: Box::new(|_, _| None),
             reply: Box::new(|_| Reply::Adjust(Box::default())),
             judge: None,
             observe: Box::new(|_, _| {}),
@@ -82,6 +88,31 @@ impl ScriptedPlugin {
     #[must_use]
     pub fn events(self, events: i32) -> Self {
         Self { events, ..self }
+    }
+
+    /// Subscribes to what this makes of the runtime that configures it.
+    #[must_use]
+    pub fn subscribe(
+        self,
+        subscription: impl FnMut(&ConfigureRequest) -> i32 + Send + 'static,
+    ) -> Self {
+        Self {
+            subscription: Some(Box::new(subscription)),
+            ..self
+        }
+    }
+
+    /// Answers any other call with this, given the method's name and the payload; where that is none, it says that it
+    /// has no such method.
+    #[must_use]
+    pub fn others(
+        self,
+        others: impl FnMut(&str, &[u8]) -> Option<Vec<u8>> + Send + 'static,
+    ) -> Self {
+        Self {
+            others: Box::new(others),
+            ..self
+        }
     }
 
     /// Takes this long over every container.
@@ -178,11 +209,12 @@ impl ScriptedPlugin {
             (self.observe)(&request.method, &request.payload);
             match request.method.as_str() {
                 plugin::CONFIGURE => {
-                    let answer = ConfigureResponse {
-                        events: self.events,
-                        ..Default::default()
-                    };
-                    request.reply(Ok(answer.encode_to_vec()));
+                    let answer = decode::<ConfigureRequest>(&request).map(|configure| {
+                        let subscription = self.subscription.as_mut();
+                        let events = subscription.map_or(self.events, |it| it(&configure));
+                        ConfigureResponse { events }.encode_to_vec()
+                    });
+                    request.reply(answer);
                 }
                 plugin::SYNCHRONIZE => {
                     let answer = decode::<SynchronizeRequest>(&request).map(|synchronize| {
@@ -225,7 +257,10 @@ impl ScriptedPlugin {
                     }
                     None => request.reply_unimplemented(),
                 },
-                _ => request.reply_unimplemented(),
+                method => match (self.others)(method, &request.payload) {
+                    Some(answer) => request.reply(Ok(answer)),
+                    None => request.reply_unimplemented(),
+                },
             }
         }
     }

@@ -178,10 +178,7 @@ impl<'a, S: Staged + Send + Sync + 'static> Connection<'a, S> {
         if registrations > 1 {
             tracing::info!(registrations, "registered again");
         }
-        let answer = api::ConfigureResponse {
-            events: EVENTS,
-            ..Default::default()
-        };
+        let answer = api::ConfigureResponse { events: EVENTS };
         answer.encode_to_vec()
     }
 

@@ -81,11 +81,7 @@ async fn a_registration_that_cannot_be_decoded_is_better_than_none() {
         (
             plugin::CONFIGURE,
             "undecodable Configure, taking the runtime for a current one with default timeouts",
-            api::ConfigureResponse {
-                events: 8,
-                ..Default::default()
-            }
-            .encode_to_vec(),
+            api::ConfigureResponse { events: 8 }.encode_to_vec(),
         ),
         (
             plugin::SYNCHRONIZE,

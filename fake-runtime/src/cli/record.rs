@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use crate::api::plugin;
+use crate::profile::Profile;
 use crate::recording::{Redactor, Row};
 use crate::scripted::ScriptedPlugin;
 use tokio::sync::mpsc;
@@ -19,8 +21,8 @@ Examples:
 
 /// Connect to a real runtime as a plugin that changes nothing, and write down what it asks.
 ///
-/// Records Configure, Synchronize and every CreateContainer until it is interrupted, the runtime goes away, or --count
-/// is reached. Names, uids, paths of the host and the values of variables, labels and annotations are replaced, the
+/// Records every call that the runtime makes but ValidateContainerAdjustment, until it is interrupted, the runtime goes
+/// away, or --count is reached. (Of a validator that goes away, runtimes refuse the next container.) Names, uids, paths of the host and the values of variables, labels and annotations are replaced, the
 /// same by the same; --raw writes everything as it came. Runtimes want two digits as an index: with 00 it sees
 /// containers before other plugins adjust them.
 #[derive(Debug, clap::Args)]
@@ -62,12 +64,14 @@ impl Args {
 
     async fn record(&self, out: &mut dyn Write) -> Result {
         let (sender, mut requests) = mpsc::unbounded_channel();
-        let plugin =
-            ScriptedPlugin::new(&self.index, &self.name).observe(move |method, payload| {
+        let recorder = ScriptedPlugin::new(&self.index, &self.name)
+            .subscribe(|configure| every_event(&configure.runtime_version))
+            .others(|_, _| Some(Vec::new()))
+            .observe(move |method, payload| {
                 // Fails only once recording has ended.
                 let _ = sender.send((method.to_owned(), payload.to_vec()));
             });
-        let connection = plugin
+        let connection = recorder
             .connect(&self.socket)
             .await
             .map_err(|error| format!("cannot record from {}: {error}", self.socket.display()))?;
@@ -80,7 +84,7 @@ impl Args {
             writeln!(out, "{}", serde_json::to_string(&row)?)?;
             // Whoever interrupts this keeps what was recorded until then.
             out.flush()?;
-            containers += usize::from(row.container.is_some());
+            containers += usize::from(row.rpc == plugin::CREATE_CONTAINER);
             if self.count.is_some_and(|count| containers >= count) {
                 connection.leave().await;
                 return Ok(Verdict::Same);
@@ -88,4 +92,12 @@ impl Args {
         }
         Err("the runtime closed the connection".into())
     }
+}
+
+/// Every event but the validation that the runtime has. One that is not known may be older than it should be.
+fn every_event(runtime_version: &str) -> i32 {
+    const VALIDATE_CONTAINER_ADJUSTMENT: i32 = 1 << 13;
+    let oldest = Profile::find("1.7").map_or(0, |profile| profile.events);
+    let known = Profile::find(runtime_version).map_or(oldest, |profile| profile.events);
+    known & !VALIDATE_CONTAINER_ADJUSTMENT
 }

@@ -124,7 +124,41 @@ impl Container {
         Ok(())
     }
 
-    async fn remove(&self) {
+    /// Changes its resources.
+    ///
+    /// # Panics
+    ///
+    /// When containerd does not.
+    pub async fn update(&self, resources: v1::LinuxContainerResources) {
+        let request = v1::UpdateContainerResourcesRequest {
+            container_id: self.id.clone(),
+            linux: Some(resources),
+        };
+        let mut runtime = self.cri.runtime.clone();
+        let updated = runtime.update_container_resources(request).await;
+        updated.expect("a container is updated");
+    }
+
+    /// Stops it, by SIGKILL.
+    ///
+    /// # Panics
+    ///
+    /// When containerd does not.
+    pub async fn stop(&self) {
+        let request = v1::StopContainerRequest {
+            container_id: self.id.clone(),
+            timeout: 0,
+        };
+        let stopped = self.cri.runtime.clone().stop_container(request).await;
+        stopped.expect("a container is stopped");
+    }
+
+    /// Removes it.
+    ///
+    /// # Panics
+    ///
+    /// When containerd does not.
+    pub async fn remove(&self) {
         let request = v1::RemoveContainerRequest {
             container_id: self.id.clone(),
         };

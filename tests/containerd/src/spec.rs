@@ -77,6 +77,7 @@ impl ContainerSpec {
                     namespace_options: Some(namespaces()),
                     ..Default::default()
                 }),
+                ..Default::default()
             }),
             ..Default::default()
         });
@@ -103,6 +104,13 @@ impl ContainerSpec {
     #[must_use]
     pub fn script(mut self, script: &str) -> Self {
         self.0.command = ["/bin/sh", "-c", script].map(str::to_owned).to_vec();
+        self
+    }
+
+    /// With these resources.
+    #[must_use]
+    pub fn resources(mut self, resources: v1::LinuxContainerResources) -> Self {
+        self.0.linux.get_or_insert_default().resources = Some(resources);
         self
     }
 
