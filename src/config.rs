@@ -28,9 +28,9 @@ use values::{absolute, boolean, choice, filled, items, text};
 /// Where containerd listens for NRI plugins.
 const SOCKET_PATH: &str = "/var/run/nri/nri.sock";
 /// The name of a plugin that was given none.
-const PLUGIN_NAME: &str = "mokka-nri-plugin";
+pub(crate) const PLUGIN_NAME: &str = "mokka-nri-plugin";
 /// The order of a plugin that was given none.
-const PLUGIN_INDEX: &str = "10";
+pub(crate) const PLUGIN_INDEX: &str = "10";
 /// Where the probes listen.
 const HEALTH_ADDR: &str = ":8080";
 /// The namespaces that are skipped.
@@ -93,6 +93,8 @@ pub struct Config {
     pub log_level: LevelFilter,
     /// How log lines are written.
     pub log_format: logging::Format,
+    /// The file that takes the log in place of stdout.
+    pub log_file: Option<AbsolutePath>,
     /// Where the probes listen, if anywhere.
     pub health_addr: Option<HealthAddr>,
     /// What is asked before a container is adjusted, if anything.
@@ -170,6 +172,7 @@ impl Config {
             feature_gates,
             log_level,
             log_format,
+            log_file,
             health_addr,
             agent_staged_url,
             staging_lock_path,
@@ -227,6 +230,9 @@ impl Config {
                 logging::Format::Json,
                 &LOG_FORMATS,
             )?,
+            log_file: filled(log_file)
+                .map(|path| absolute("log-file", Some(path), ""))
+                .transpose()?,
             health_addr: HealthAddr::parse(health_addr.as_deref().unwrap_or(HEALTH_ADDR))?,
             staging_gate: StagingGate::resolve(agent_staged_url, staging_lock_path, &overlay_host)?,
             socket_path: path::clean(&text(socket_path, SOCKET_PATH)),
@@ -265,6 +271,32 @@ impl Config {
             overlay_host_path: overlay_host,
             overlay_mount_path: overlay_mount,
         })
+    }
+}
+
+impl Config {
+    /// The defaults with what `flags` say of the log and the probes, each as far as it can be resolved: enough to tell
+    /// why all of them cannot.
+    pub fn that_tells(flags: &Flags) -> Self {
+        let mut kept = Flags {
+            health_addr: Some(String::new()),
+            ..Flags::default()
+        };
+        let mut config = Self::resolve(kept.clone()).expect("the defaults can be resolved");
+        let takes: [fn(&mut Flags, &Flags); 4] = [
+            |kept, flags| kept.log_level.clone_from(&flags.log_level),
+            |kept, flags| kept.log_format.clone_from(&flags.log_format),
+            |kept, flags| kept.log_file.clone_from(&flags.log_file),
+            |kept, flags| kept.health_addr.clone_from(&flags.health_addr),
+        ];
+        for take in takes {
+            let mut more = kept.clone();
+            take(&mut more, flags);
+            if let Ok(resolved) = Self::resolve(more.clone()) {
+                (kept, config) = (more, resolved);
+            }
+        }
+        config
     }
 }
 

@@ -7,6 +7,7 @@
 
 pub(crate) mod boolean;
 mod command_line;
+mod configuration;
 mod error;
 #[cfg(test)]
 mod tests;
@@ -35,6 +36,10 @@ pub struct Flags {
     /// json or plain [default: json].
     #[arg(long, env = "MOKKA_LOG_FORMAT", value_name = "FORMAT")]
     pub log_format: Option<String>,
+
+    /// Log to this file, not to stdout; at 1 MiB it is renamed to PATH.1, in place of an older one [default: none].
+    #[arg(long, env = "MOKKA_LOG_FILE", value_name = "PATH")]
+    pub log_file: Option<String>,
 
     /// Address of /healthz, /readyz and /metrics; empty disables them [default: :8080].
     #[arg(long, env = "MOKKA_NRI_HEALTH_ADDR", value_name = "HOST:PORT")]

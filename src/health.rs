@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use thiserror::Error;
@@ -34,6 +34,9 @@ pub enum Unhealthy {
         /// How long it may be.
         limit: Duration,
     },
+    /// The process cannot do what it is configured to.
+    #[error("not injecting new containers: {0}")]
+    Misconfigured(String),
     /// The staging gate is closed.
     #[error("not injecting new containers: {0}")]
     Gated(#[from] Closed),
@@ -44,6 +47,7 @@ pub enum Unhealthy {
 pub struct Health {
     metrics: Metrics,
     request_timeout_ms: AtomicU64,
+    misconfigured: OnceLock<String>,
     in_flight: Mutex<InFlight>,
 }
 
@@ -60,6 +64,7 @@ impl Health {
         Arc::new(Self {
             metrics,
             request_timeout_ms: AtomicU64::new(0),
+            misconfigured: OnceLock::new(),
             in_flight: Mutex::default(),
         })
     }
@@ -111,6 +116,23 @@ impl Health {
             Err(Unhealthy::NotRegistered)
         } else {
             Ok(())
+        }
+    }
+
+    /// Nothing is injected for as long as the process lives, because of `error`.
+    pub fn misconfigured(&self, error: &impl ToString) {
+        let _ = self.misconfigured.set(error.to_string());
+    }
+
+    /// Whether the process does what it is configured to.
+    ///
+    /// # Errors
+    ///
+    /// [`Unhealthy::Misconfigured`].
+    pub fn check_configured(&self) -> Result<(), Unhealthy> {
+        match self.misconfigured.get() {
+            Some(error) => Err(Unhealthy::Misconfigured(error.clone())),
+            None => Ok(()),
         }
     }
 

@@ -1,12 +1,13 @@
-//! The program's log on stdout: one line an event, as JSON or as plain text.
+//! The program's log on stdout or in a file: one line an event, as JSON or as plain text.
 //!
 //! Formatting happens where the event does; writing happens on a thread of its own behind a bounded
 //! buffer, so that a reader of stdout that stopped reading never delays an answer to the runtime.
 
+mod file;
 mod line;
 mod writer;
 
-use std::io;
+use std::io::{self, Write};
 use std::time::{Duration, SystemTime};
 
 use prometheus_client::metrics::counter::Counter;
@@ -14,30 +15,36 @@ use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
+pub use file::RotatedFile;
 pub use line::{Format, last_line, on_one_line};
 use writer::Writer;
 
-/// How many bytes of formatted lines may wait for stdout before further ones are dropped.
+/// How many bytes of formatted lines may wait to be written before further ones are dropped.
 const PENDING_BYTES: usize = 256 * 1024;
 
 /// How long the process's end waits for a reader that may be gone.
 const FLUSH_LIMIT: Duration = Duration::from_millis(250);
 
-/// The running log. Lines still waiting when it is dropped get a quarter of a second to reach stdout.
+/// The running log. Lines still waiting when it is dropped get a quarter of a second.
 #[derive(Debug)]
 pub struct Log {
     writer: Writer,
 }
 
 impl Log {
-    /// Makes stdout the process's log, from `level` on. Every line that finds the buffer full, or
-    /// stdout closed, is counted in `dropped`.
+    /// Makes `out` the process's log, from `level` on. Every line that finds the buffer full, or cannot be
+    /// written, is counted in `dropped`.
     ///
     /// # Errors
     ///
     /// When the writer thread cannot be started.
-    pub fn to_stdout(level: LevelFilter, format: Format, dropped: Counter) -> io::Result<Self> {
-        let writer = Writer::start(io::stdout(), PENDING_BYTES, dropped)?;
+    pub fn to(
+        out: impl Write + Send + 'static,
+        level: LevelFilter,
+        format: Format,
+        dropped: Counter,
+    ) -> io::Result<Self> {
+        let writer = Writer::start(out, PENDING_BYTES, dropped)?;
         let subscriber = Lines {
             writer: writer.clone(),
             level,

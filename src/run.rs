@@ -1,8 +1,10 @@
 //! The program from its command line to its end.
 
+mod prelaunched;
+
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use thiserror::Error;
@@ -13,11 +15,12 @@ use crate::flags::{FlagError, Flags, Invocation};
 use crate::gate::Gate;
 use crate::health::Health;
 use crate::host::Host;
-use crate::logging::Log;
+use crate::logging::{Log, RotatedFile};
 use crate::metrics::Metrics;
 use crate::panics::{caught, caught_in, log_panics};
+use crate::path::AbsolutePath;
 use crate::probes::{self, Probed};
-use crate::session::{ConnectError, Identity, Origin, Session, SessionError};
+use crate::session::{ConnectError, Identity, Origin, SOCKET_VARIABLE, Session, SessionError};
 use crate::signals::Stop;
 use crate::version;
 
@@ -34,6 +37,14 @@ pub enum RunError {
     /// A flag's value could not work.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// The log has nowhere to go.
+    #[error("cannot write the log to {path}: {error}; choose another --log-file")]
+    LogFile {
+        /// Where it should.
+        path: AbsolutePath,
+        /// What opening it met with.
+        error: io::Error,
+    },
     /// The probes have nowhere to listen.
     #[error("cannot serve the probes at {address}: {error}; choose another --health-addr")]
     Probes {
@@ -64,9 +75,15 @@ pub enum RunError {
 /// When it cannot start, or cannot go on.
 pub fn run(
     args: impl IntoIterator<Item = OsString>,
-    variable: impl Fn(&str) -> Option<OsString>,
+    variable: impl Fn(&str) -> Option<OsString> + Send + 'static,
 ) -> Result<(), RunError> {
-    let flags = match Flags::parse(args, &variable)? {
+    let args: Vec<_> = args.into_iter().collect();
+    let passed_on = variable(SOCKET_VARIABLE).filter(|socket| !socket.is_empty());
+    let passed_on = passed_on.map(|socket| Origin::inherited(&socket));
+    if let Some(Ok(origin)) = passed_on {
+        return prelaunched::run(origin, args, variable);
+    }
+    let flags = match Flags::parse(args, variable)? {
         Invocation::Run(flags) => *flags,
         Invocation::Print(text) => {
             // Who closed stdout does not want the text.
@@ -74,19 +91,40 @@ pub fn run(
             return Ok(());
         }
     };
-    let config = Arc::new(Config::resolve(flags)?);
+    let config = Config::resolve(flags)?;
     let metrics = Metrics::default();
-    let dropped = metrics.log_lines_dropped.clone();
-    let _log = Log::to_stdout(config.log_level, config.log_format, dropped)?;
-    log_panics();
+    let _log = start_log(&config, &metrics)?;
     log_start(&config);
+    on_a_runtime(async {
+        let stop = Stop::on_signals()?;
+        let health = Health::new(metrics.clone());
+        let identity = Identity {
+            name: config.plugin_name.clone(),
+            index: config.plugin_index.clone(),
+        };
+        let socket_path = config.socket_path.clone();
+        let answerer = set_up(config, &health, &metrics)?;
+        let origin = passed_on.unwrap_or(Ok(Origin::Socket(socket_path.into())))?;
+        let session = Session {
+            origin,
+            identity,
+            answerer: Arc::new(answerer.into()),
+            set_up: Mutex::default(),
+            health,
+            metrics,
+        };
+        Ok(session.run(stop).await?)
+    })
+}
 
+/// Runs `serve` to its end.
+fn on_a_runtime(serve: impl Future<Output = Result<(), RunError>>) -> Result<(), RunError> {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     builder.enable_all().thread_keep_alive(IDLE_THREAD);
     // Without a descriptor for its signals it panics.
     let runtime = caught(|| builder.build()).map_err(RunError::Panic)??;
     let served = runtime
-        .block_on(caught_in(serve(config, metrics, variable)))
+        .block_on(caught_in(serve))
         .unwrap_or_else(|panic| Err(RunError::Panic(panic)));
     // Threads on a hung mount must not keep the process.
     runtime.shutdown_background();
@@ -94,63 +132,63 @@ pub fn run(
     served
 }
 
-async fn serve(
-    config: Arc<Config>,
-    metrics: Metrics,
-    variable: impl Fn(&str) -> Option<OsString>,
-) -> Result<(), RunError> {
-    let stop = Stop::on_signals()?;
-    let health = Health::new(metrics.clone());
+/// Starts the log where `config` wants it.
+fn start_log(config: &Config, metrics: &Metrics) -> Result<Log, RunError> {
+    let (level, format) = (config.log_level, config.log_format);
+    let dropped = metrics.log_lines_dropped.clone();
+    let log = match &config.log_file {
+        None => Log::to(io::stdout(), level, format, dropped)?,
+        Some(path) => {
+            let failed = |error| RunError::LogFile {
+                path: path.clone(),
+                error,
+            };
+            let file = RotatedFile::open(path.as_str()).map_err(failed)?;
+            Log::to(file, level, format, dropped)?
+        }
+    };
+    log_panics();
+    Ok(log)
+}
+
+/// Sets up what `config` wants, probes and all.
+fn set_up(
+    config: Config,
+    health: &Arc<Health>,
+    metrics: &Metrics,
+) -> Result<Answerer<Host>, RunError> {
     let gate = config
         .staging_gate
         .as_ref()
         .map(|gate| Arc::new(Gate::new(gate)));
-    if let Some(address) = &config.health_addr {
-        let failed = |error| RunError::Probes {
-            address: address.clone(),
-            error,
-        };
-        let listener = probes::listen(address).map_err(failed)?;
-        let health = Arc::clone(&health);
-        let probed = Probed {
-            health,
-            gate: gate.clone(),
-            metrics: metrics.clone(),
-        };
-        let address = probes::serve(listener, probed)?;
-        tracing::info!(%address, "serving the probes");
-    }
-    let (origin, identity) = place(&config, variable)?;
-    let answerer = Answerer::new(config, Host::new(), gate, health, metrics.clone());
-    Ok(Session {
-        origin,
-        identity,
-        answerer,
-        metrics,
-    }
-    .run(stop)
-    .await?)
+    serve_probes(&config, gate.clone(), health, metrics)?;
+    let (health, metrics) = (Arc::clone(health), metrics.clone());
+    let config = Arc::new(config);
+    Ok(Answerer::new(config, Host::new(), gate, health, metrics))
 }
 
-/// Where the runtime is and as what to register: as configured, or as the runtime says that started the plugin.
-fn place(
+fn serve_probes(
     config: &Config,
-    variable: impl Fn(&str) -> Option<OsString>,
-) -> Result<(Origin, Identity), ConnectError> {
-    let identity = Identity {
-        name: config.plugin_name.clone(),
-        index: config.plugin_index.clone(),
+    gate: Option<Arc<Gate>>,
+    health: &Arc<Health>,
+    metrics: &Metrics,
+) -> Result<(), RunError> {
+    let Some(address) = &config.health_addr else {
+        return Ok(());
     };
-    let variable = |name| variable(name).filter(|value| !value.is_empty());
-    let Some(socket) = variable("NRI_PLUGIN_SOCKET") else {
-        return Ok((Origin::Socket(config.socket_path.clone().into()), identity));
+    let failed = |error| RunError::Probes {
+        address: address.clone(),
+        error,
     };
-    let text = |name| variable(name).map(|value| value.to_string_lossy().into_owned());
-    let identity = Identity {
-        name: text("NRI_PLUGIN_NAME").unwrap_or(identity.name),
-        index: text("NRI_PLUGIN_IDX").unwrap_or(identity.index),
+    let listener = probes::listen(address).map_err(failed)?;
+    let probed = Probed {
+        health: Arc::clone(health),
+        gate,
+        metrics: metrics.clone(),
     };
-    Ok((Origin::inherited(&socket)?, identity))
+    let address = probes::serve(listener, probed)?;
+    tracing::info!(%address, "serving the probes");
+    Ok(())
 }
 
 fn log_start(config: &Config) {
@@ -159,6 +197,7 @@ fn log_start(config: &Config) {
         feature_gates,
         log_level,
         log_format,
+        log_file,
         health_addr,
         staging_gate,
         socket_path,
@@ -187,6 +226,7 @@ fn log_start(config: &Config) {
         commit = version::COMMIT,
         %log_level,
         %log_format,
+        log_file = text(log_file.as_ref()),
         health_addr = text(health_addr.as_ref()),
         agent_staged_url = text(staging_gate.as_ref().map(|gate| &gate.url)),
         staging_lock_path = text(staging_gate.as_ref().map(|gate| &gate.lock_path)),

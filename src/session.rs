@@ -6,10 +6,15 @@ mod connect;
 mod connection;
 mod error;
 
-use tokio::time::{Instant, sleep};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::answer::Answerer;
+use crate::blocking::Blocking;
 use crate::decide::Staged;
+use crate::health::Health;
 use crate::metrics::Metrics;
 use crate::signals::Stop;
 use backoff::Backoff;
@@ -27,15 +32,25 @@ pub struct Identity {
     pub index: String,
 }
 
+/// How long Configure waits for what it brings to be set up. It goes on later; a runtime that starts its plugins does
+/// not start itself over one that takes too long.
+const SET_UP_LIMIT: Duration = Duration::from_secs(1);
+
+/// Makes the answerer of the configuration that Configure brings, if it can be.
+pub type SetUp<S> = Box<dyn FnOnce(&str) -> Option<Answerer<S>> + Send>;
+
 /// All that stays the same from one connection to the next.
-#[derive(Debug)]
 pub struct Session<S> {
     /// Where connections come from.
     pub origin: Origin,
     /// How each of them registers.
     pub identity: Identity,
-    /// Who answers the runtime's questions.
-    pub answerer: Answerer<S>,
+    /// Who answers the runtime's questions. Without one, containers are left as they are.
+    pub answerer: Arc<OnceLock<Answerer<S>>>,
+    /// What makes the answerer, where the runtime has the configuration.
+    pub set_up: Mutex<Option<SetUp<S>>>,
+    /// What the probes tell of the session.
+    pub health: Arc<Health>,
     /// Where the bypass audit is counted.
     pub metrics: Metrics,
 }
@@ -58,7 +73,7 @@ impl<S: Staged + Send + Sync + 'static> Session<S> {
                 End::Lost(error) => (error, true),
                 End::NotRegistered(error) => (error, false),
             };
-            self.answerer.health().unregistered();
+            self.health.unregistered();
             // A runtime that stops along with the plugin may be quicker.
             if stop.is_requested() {
                 return Ok(());
@@ -85,6 +100,27 @@ impl<S: Staged + Send + Sync + 'static> Session<S> {
                 () = sleep(backoff.delay()) => {}
             }
         }
+    }
+
+    /// Configure brought `configuration`.
+    async fn configured(&self, configuration: String) {
+        let set_up = self
+            .set_up
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let Some(set_up) = set_up else {
+            return;
+        };
+        let answerer = Arc::clone(&self.answerer);
+        // It may look up a host name, or open a file on a file system that hangs.
+        let setting_up = Blocking::new(1);
+        let setting_up = setting_up.run(move || {
+            if let Some(made) = set_up(&configuration) {
+                let _ = answerer.set(made);
+            }
+        });
+        let _ = timeout(SET_UP_LIMIT, setting_up).await;
     }
 
     /// One connection, from its beginning to its end.

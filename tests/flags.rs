@@ -394,3 +394,38 @@ fn the_command_line_that_the_chart_renders_is_taken() {
         assert_eq!(field(&start, flag), value);
     }
 }
+
+#[test]
+fn the_log_goes_to_the_file_that_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("plugin.log");
+    let path = file.to_str().unwrap();
+    let arg = format!("--log-file={path}");
+    for (args, variables) in [
+        (&[arg.as_str()][..], &[][..]),
+        (&[], &[("MOKKA_LOG_FILE", path)]),
+    ] {
+        let lines = logged(&[args, &["--health-addr="]].concat(), variables);
+        assert_eq!(lines, [] as [Value; 0], "stdout");
+        let log = std::fs::read_to_string(&file).unwrap();
+        let start: Value = serde_json::from_str(log.lines().next().unwrap()).unwrap();
+        assert_eq!(field(&start, "log-file"), path);
+        std::fs::remove_file(&file).unwrap();
+    }
+    assert_eq!(field(&resolved(&["--log-file="], &[]), "log-file"), "");
+}
+
+#[test]
+fn a_log_file_that_cannot_be_written_is_an_error_that_names_it() {
+    let refused = Command::new(env!("CARGO_BIN_EXE_nri-plugin"))
+        .args(["--log-file=/dev/null/plugin.log", "--health-addr="])
+        .env_clear()
+        .output()
+        .unwrap();
+    assert_eq!(refused.status.code(), Some(1));
+    assert_eq!(
+        String::from_utf8(refused.stderr).unwrap(),
+        "nri-plugin: cannot write the log to /dev/null/plugin.log: Not a directory (os error 20); \
+         choose another --log-file\n"
+    );
+}

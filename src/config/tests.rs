@@ -36,6 +36,7 @@ fn without_flags_everything_has_its_documented_default() {
         feature_gates: FeatureGates::parse("").unwrap(),
         log_level: LevelFilter::INFO,
         log_format: logging::Format::Json,
+        log_file: None,
         health_addr: Some(HealthAddr {
             host: String::new(),
             port: 8080,
@@ -286,6 +287,7 @@ fn the_switches_reach_the_configuration() {
 #[test]
 fn a_path_must_be_absolute() {
     for flag in [
+        "log-file",
         "overlay-host-path",
         "overlay-mount-path",
         "topology-host-path",

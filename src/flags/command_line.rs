@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use clap::error::ErrorKind;
-use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches};
+use clap::{Arg, Command, CommandFactory, FromArgMatches};
 
 use super::{FlagError, Flags};
 
@@ -29,17 +29,32 @@ impl Flags {
         args: impl IntoIterator<Item = OsString>,
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> Result<Invocation, FlagError> {
+        Self::default().overridden(args, variable)
+    }
+
+    /// The same with these flags under the variables.
+    ///
+    /// # Errors
+    ///
+    /// The first argument that cannot be read.
+    pub fn overridden(
+        mut self,
+        args: impl IntoIterator<Item = OsString>,
+        variable: impl Fn(&str) -> Option<OsString>,
+    ) -> Result<Invocation, FlagError> {
         let mut command = described();
         let typed = spelled_out(&command, texts(args)?)?;
 
         // The variables are read here, as a command line under the typed one, and not by clap: that could
         // neither be given an environment in a test nor tell an empty variable from an empty flag.
-        let parser = Self::command().mut_args(|arg| arg.env(None::<&'static str>));
+        let parser = parser();
         let matches = |args: Vec<String>| parser.clone().try_get_matches_from(args);
         match matches(typed) {
             Ok(typed) => {
                 let from_environment = matches(environment(&command, variable)?)?;
-                Ok(Invocation::Run(Box::new(flags(&from_environment, &typed)?)))
+                self.update_from_arg_matches(&from_environment)?;
+                self.update_from_arg_matches(&typed)?;
+                Ok(Invocation::Run(Box::new(self)))
             }
             Err(error) => match error.kind() {
                 ErrorKind::DisplayHelp => {
@@ -52,18 +67,17 @@ impl Flags {
     }
 }
 
+/// The flags without their variables.
+pub(super) fn parser() -> Command {
+    Flags::command().mut_args(|arg| arg.env(None::<&'static str>))
+}
+
 /// The flags with everything that the help tells of them.
 fn described() -> Command {
     let mut command = Flags::command().mut_args(|arg| arg.hide_env_values(true));
     command.build();
     // There is no shorter help that this one could point to.
     command.mut_arg("help", |help| help.long_help("Print this help"))
-}
-
-fn flags(environment: &ArgMatches, typed: &ArgMatches) -> Result<Flags, clap::Error> {
-    let mut flags = Flags::from_arg_matches(environment)?;
-    flags.update_from_arg_matches(typed)?;
-    Ok(flags)
 }
 
 /// Every variable that is set, as the flag that it stands for.

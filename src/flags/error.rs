@@ -39,6 +39,12 @@ pub enum FlagError {
         /// Which one.
         origin: String,
     },
+    /// The runtime's configuration of the plugin cannot be read.
+    #[error("the plugin's configuration: {}", on_one_line(message))]
+    Configuration {
+        /// What is wrong with it.
+        message: String,
+    },
     /// Whatever else the parser refuses.
     #[error("{}", on_one_line(message))]
     Other {

@@ -111,7 +111,7 @@ fn a_switch_alone_means_true_and_takes_no_argument_of_its_own() {
 
 #[test]
 fn every_flag_equals_its_variable() {
-    assert_eq!(names().len(), 26);
+    assert_eq!(names().len(), 27);
     for (flag, variable) in names() {
         for value in ["x,y", "", "--z"] {
             let from_flag = flags(&[&format!("--{flag}={value}")], &[]);
@@ -246,4 +246,70 @@ fn the_default_in_the_help_is_the_one_that_is_used() {
         let given = flags(&[&format!("--{flag}={default}")], &[]);
         assert_eq!(Config::resolve(given).as_ref(), Ok(&defaults), "{flag}");
     }
+}
+
+#[test]
+fn every_flag_can_stand_in_the_configuration() {
+    for (flag, _) in names() {
+        let configured = Flags::configured(&format!("{flag}: x"));
+        let expected = flags(&[&format!("--{flag}=x")], &[]);
+        assert_eq!(configured, (expected, None), "{flag}");
+    }
+}
+
+#[test]
+fn a_value_in_the_configuration_is_text_whatever_it_looks_like() {
+    for (value, text) in [
+        ("7", "7"),
+        ("007", "007"),
+        ("1_000", "1_000"),
+        ("true", "true"),
+        ("yes", "yes"),
+        ("\"true\"", "true"),
+        (":8080", ":8080"),
+        ("a,b", "a,b"),
+        ("", ""),
+    ] {
+        let (configured, wrong) = Flags::configured(&format!("node-name: {value}"));
+        assert_eq!(
+            (configured.node_name.as_deref(), wrong),
+            (Some(text), None),
+            "{value}"
+        );
+    }
+}
+
+#[test]
+fn a_list_in_the_configuration_is_its_flag_once_for_each_item() {
+    for (list, args) in [
+        (
+            "[a, \"b,c\", 1]",
+            &[
+                "--excluded-namespaces=a",
+                "--excluded-namespaces=b,c",
+                "--excluded-namespaces=1",
+            ][..],
+        ),
+        ("[]", &["--excluded-namespaces="]),
+    ] {
+        let configured = Flags::configured(&format!("excluded-namespaces: {list}"));
+        assert_eq!(configured, (flags(args, &[]), None));
+    }
+}
+
+#[test]
+fn a_variable_and_a_flag_each_replace_what_is_configured() {
+    let (configured, _) =
+        Flags::configured("{excluded-namespaces: [a, b], node-name: a, plugin-name: a}");
+    let args = ["--node-name=f"].map(OsString::from);
+    let variable = |name: &str| {
+        let variables = ["NODE_NAME", "MOKKA_NRI_EXCLUDED_NAMESPACES"];
+        variables.contains(&name).then(|| OsString::from("v"))
+    };
+    let Ok(Invocation::Run(flags)) = configured.overridden(args, variable) else {
+        panic!("flags that can be read")
+    };
+    assert_eq!(flags.node_name.as_deref(), Some("f"));
+    assert_eq!(flags.excluded_namespaces, Some(vec!["v".to_owned()]));
+    assert_eq!(flags.plugin_name.as_deref(), Some("a"));
 }

@@ -49,6 +49,7 @@ impl Probed {
 
     async fn ready(&self) -> Result<(), Unhealthy> {
         self.health.check_registered()?;
+        self.health.check_configured()?;
         self.health.check_wedged(Instant::now())?;
         if let Some(gate) = &self.gate {
             drop(gate.enter(CONNECTION_LIMIT).await?);

@@ -13,6 +13,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::{Identity, Session, SessionError};
 use crate::audit::{Audit, Bypassed};
 use crate::config::DeviceInjectionMode;
+use crate::convert;
 use crate::decide::{Runtime, Staged};
 use crate::panics;
 use crate::signals::Stop;
@@ -21,6 +22,9 @@ use crate::signals::Stop;
 /// Twice the 5 s that containerd gives a plugin to register, since another one that keeps silent delays all
 /// others by as much.
 const REGISTRATION_LIMIT: Duration = Duration::from_secs(10);
+
+/// The same for one that started the plugin: to end before the connection does keeps containerd 1.7 from starting.
+const UNLIMITED: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// How long the last answer may take to go out once the process is to stop.
 const DRAIN_LIMIT: Duration = Duration::from_secs(1);
@@ -90,10 +94,16 @@ impl<'a, S: Staged + Send + Sync + 'static> Connection<'a, S> {
     ) -> Result<(), SessionError> {
         let Identity { name, index } = &self.session.identity;
         tracing::info!(name, index, "registering");
+        let can_connect_anew = self.session.origin.outlives_a_connection();
+        let limit = if can_connect_anew {
+            REGISTRATION_LIMIT
+        } else {
+            UNLIMITED
+        };
         // The runtime may configure the plugin before it answers the registration, so both are waited for.
-        let mut registration = pin!(register(caller, &self.session.identity));
+        let mut registration = pin!(register(caller, &self.session.identity, limit));
         let mut accepted = false;
-        let mut configured_by = pin!(sleep(REGISTRATION_LIMIT));
+        let mut configured_by = pin!(sleep(limit));
         let mut stopping = false;
         loop {
             tokio::select! {
@@ -103,16 +113,20 @@ impl<'a, S: Staged + Send + Sync + 'static> Connection<'a, S> {
                     incoming.close();
                 }
                 answer = &mut registration, if !accepted => {
-                    answer.map_err(|cause| SessionError::Refused {
-                        index: index.clone(),
-                        name: name.clone(),
-                        cause,
-                    })?;
                     accepted = true;
-                    configured_by.as_mut().reset(Instant::now() + REGISTRATION_LIMIT);
+                    configured_by.as_mut().reset(Instant::now() + limit);
+                    if let Err(cause) = answer
+                        && can_connect_anew
+                    {
+                        return Err(SessionError::Refused {
+                            index: index.clone(),
+                            name: name.clone(),
+                            cause,
+                        });
+                    }
                 }
                 () = &mut configured_by, if accepted && self.runtime.is_none() => {
-                    return Err(SessionError::NotConfigured(REGISTRATION_LIMIT));
+                    return Err(SessionError::NotConfigured(limit));
                 }
                 request = incoming.next() => match request {
                     Some(request) => self.answer(request).await,
@@ -129,7 +143,7 @@ impl<'a, S: Staged + Send + Sync + 'static> Connection<'a, S> {
             return request.reply_unimplemented();
         }
         let answer = match request.method.as_str() {
-            api::plugin::CONFIGURE => Ok(self.configure(&request)),
+            api::plugin::CONFIGURE => Ok(self.configure(&request).await),
             api::plugin::SYNCHRONIZE => Ok(self.synchronize(&request)),
             api::plugin::CREATE_CONTAINER => self.create_container(&request).await,
             api::plugin::SHUTDOWN => {
@@ -142,7 +156,7 @@ impl<'a, S: Staged + Send + Sync + 'static> Connection<'a, S> {
         request.reply(answer);
     }
 
-    fn configure(&mut self, request: &Request) -> Vec<u8> {
+    async fn configure(&mut self, request: &Request) -> Vec<u8> {
         // To answer with an error would be to go unregistered, which is worse than to know nothing of the runtime.
         let told = api::ConfigureRequest::decode(request.payload.clone()).unwrap_or_else(|error| {
             tracing::warn!(
@@ -151,6 +165,7 @@ impl<'a, S: Staged + Send + Sync + 'static> Connection<'a, S> {
             );
             api::ConfigureRequest::default()
         });
+        self.session.configured(told.config).await;
         let runtime = Runtime::identify(&told.runtime_name, &told.runtime_version);
         tracing::info!(
             runtime = told.runtime_name,
@@ -160,8 +175,9 @@ impl<'a, S: Staged + Send + Sync + 'static> Connection<'a, S> {
             registration_timeout_ms = told.registration_timeout,
             "configured by the runtime",
         );
-        let config = self.session.answerer.config();
-        if config.device_injection_mode == DeviceInjectionMode::Cdi && !runtime.delivers_cdi {
+        let answerer = self.session.answerer.get();
+        let mode = answerer.map(|answerer| answerer.config().device_injection_mode);
+        if mode == Some(DeviceInjectionMode::Cdi) && !runtime.delivers_cdi {
             tracing::warn!(
                 runtime = told.runtime_name,
                 version = told.runtime_version,
@@ -170,11 +186,7 @@ impl<'a, S: Staged + Send + Sync + 'static> Connection<'a, S> {
         }
         self.runtime = Some(runtime);
         let request_timeout_ms = u64::try_from(told.request_timeout).unwrap_or(0);
-        let registrations = self
-            .session
-            .answerer
-            .health()
-            .registered(request_timeout_ms);
+        let registrations = self.session.health.registered(request_timeout_ms);
         if registrations > 1 {
             tracing::info!(registrations, "registered again");
         }
@@ -194,9 +206,9 @@ impl<'a, S: Staged + Send + Sync + 'static> Connection<'a, S> {
                 return api::SynchronizeResponse::default().encode_to_vec();
             }
         };
-        let config = self.session.answerer.config();
         let audit = &mut self.audit;
         let audited = panics::caught(|| {
+            let config = self.session.answerer.get()?.config();
             audit.add(config, &part);
             (!part.more).then(|| audit.finish(config))
         });
@@ -222,8 +234,10 @@ impl<'a, S: Staged + Send + Sync + 'static> Connection<'a, S> {
     }
 
     async fn create_container(&self, request: &Request) -> Result<Vec<u8>, Status> {
-        let answerer = &self.session.answerer;
-        let told = answerer.health().request_timeout();
+        let Some(answerer) = self.session.answerer.get() else {
+            return Ok(convert::answer(None));
+        };
+        let told = self.session.health.request_timeout();
         let patience = request.timeout.map_or(told, |timeout| timeout.min(told));
         // A runtime that has not said what it is gets what the current ones do.
         let runtime = self.runtime.unwrap_or(Runtime { delivers_cdi: true });
@@ -234,7 +248,7 @@ impl<'a, S: Staged + Send + Sync + 'static> Connection<'a, S> {
     }
 }
 
-async fn register(caller: &Caller, identity: &Identity) -> Result<(), CallError> {
+async fn register(caller: &Caller, identity: &Identity, limit: Duration) -> Result<(), CallError> {
     let Identity { name, index } = identity.clone();
     let request = api::RegisterPluginRequest {
         plugin_name: name,
@@ -243,7 +257,7 @@ async fn register(caller: &Caller, identity: &Identity) -> Result<(), CallError>
     };
     caller
         .call_within(
-            REGISTRATION_LIMIT,
+            limit,
             api::runtime::SERVICE,
             api::runtime::REGISTER_PLUGIN,
             request.encode_to_vec(),

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use nri_plugin::answer::Answerer;
 use nri_plugin::config::{Config, HealthAddr};
@@ -49,7 +49,11 @@ impl InProcess {
                 name: "in-process".into(),
                 index: "10".into(),
             },
-            answerer: Answerer::new(config, staged, None, health, metrics.clone()),
+            answerer: Arc::new(
+                Answerer::new(config, staged, None, health.clone(), metrics.clone()).into(),
+            ),
+            set_up: Mutex::default(),
+            health,
             metrics,
         };
         Self {

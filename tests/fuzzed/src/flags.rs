@@ -48,6 +48,7 @@ fn written(config: &Config) -> Vec<String> {
         feature_gates,
         log_level,
         log_format,
+        log_file,
         health_addr,
         staging_gate,
         socket_path,
@@ -76,6 +77,13 @@ fn written(config: &Config) -> Vec<String> {
         format!("--feature-gates={}", states(feature_gates)),
         format!("--log-level={log_level}"),
         format!("--log-format={log_format}"),
+        format!(
+            "--log-file={}",
+            log_file
+                .as_ref()
+                .map(ToString::to_string)
+                .unwrap_or_default()
+        ),
         format!(
             "--health-addr={}",
             health_addr

@@ -81,6 +81,12 @@ pub(crate) const FLAGS: &[Flag] = &[
         &["text"],
     ),
     flag(
+        "log-file",
+        "MOKKA_LOG_FILE",
+        &["", "/run//nri-plugin.log"],
+        RELATIVE,
+    ),
+    flag(
         "health-addr",
         "MOKKA_NRI_HEALTH_ADDR",
         &["", ":0", "127.0.0.1:8080", "[::1]:80", "localhost:65535"],

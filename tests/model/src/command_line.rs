@@ -23,10 +23,11 @@ enum Kind {
 }
 
 /// Every flag, and the environment variable that counts where the flag is not given.
-const FLAGS: [(&str, &str, Kind); 25] = [
+const FLAGS: [(&str, &str, Kind); 26] = [
     ("feature-gates", "MOKKA_FEATURE_GATES", Kind::Last),
     ("log-level", "MOKKA_LOG_LEVEL", Kind::Last),
     ("log-format", "MOKKA_LOG_FORMAT", Kind::Last),
+    ("log-file", "MOKKA_LOG_FILE", Kind::Last),
     ("health-addr", "MOKKA_NRI_HEALTH_ADDR", Kind::Last),
     ("agent-staged-url", "MOKKA_NRI_AGENT_STAGED_URL", Kind::Last),
     (

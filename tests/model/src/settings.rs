@@ -171,6 +171,12 @@ fn check_the_rest(given: &Given) -> Result<(), &'static str> {
     if !one_of("log-format", &["json", "plain"]) {
         return Err("an unknown log format");
     }
+    if given
+        .text("log-file")
+        .is_some_and(|path| !path.starts_with('/'))
+    {
+        return Err("a relative path");
+    }
     let index = given.text("plugin-index").unwrap_or("10");
     if index.len() != 2 || !index.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err("an index that is not two digits");
