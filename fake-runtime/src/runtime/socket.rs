@@ -4,6 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 use tempfile::TempDir;
 use tokio::net::UnixListener;
 
@@ -16,6 +18,9 @@ pub enum SocketError {
     /// The kernel takes no path that long.
     #[error("the socket path {} has {} bytes: a unix socket's path must have fewer than {MAX_PATH}", .0.display(), .0.as_os_str().len())]
     PathTooLong(PathBuf),
+    /// Somebody listens there: containerd itself, or another of these.
+    #[error("cannot listen on {}: somebody does already, take another path or end them first", .0.display())]
+    InUse(PathBuf),
     /// The path is taken, its directory is missing, or the like.
     #[error("cannot listen on {path}: {source}")]
     Io {
@@ -64,16 +69,52 @@ impl Socket {
         if self.path.as_os_str().len() >= MAX_PATH {
             return Err(SocketError::PathTooLong(self.path.clone()));
         }
-        let left = fs::symlink_metadata(&self.path);
-        let listen = || {
-            if left.is_ok_and(|left| left.file_type().is_socket()) {
-                fs::remove_file(&self.path)?;
-            }
-            UnixListener::bind(&self.path)
-        };
-        listen().map_err(|source| SocketError::Io {
+        let failed = |source| SocketError::Io {
             path: self.path.clone(),
             source,
-        })
+        };
+        let left = fs::symlink_metadata(&self.path);
+        if left.is_ok_and(|left| left.file_type().is_socket()) {
+            if is_live(&self.path).map_err(failed)? {
+                return Err(SocketError::InUse(self.path.clone()));
+            }
+            fs::remove_file(&self.path).map_err(failed)?;
+        }
+        UnixListener::bind(&self.path).map_err(failed)
+    }
+}
+
+/// Whether somebody listens on a socket. Whoever does not answer at once is there, too.
+fn is_live(path: &Path) -> io::Result<bool> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let probe = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    let connected = connect(&probe, &SocketAddrUnix::new(path)?);
+    Ok(connected != Err(Errno::CONNREFUSED))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_socket_on_which_somebody_listens_is_left_to_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let socket = Socket::at(dir.path().join("nri.sock"));
+        let theirs = socket.listen().unwrap();
+        let refused = socket.listen().unwrap_err();
+        assert!(matches!(refused, SocketError::InUse(_)), "{refused}");
+        tokio::net::UnixStream::connect(socket.path())
+            .await
+            .unwrap();
+        drop(theirs);
+    }
+
+    #[tokio::test]
+    async fn a_socket_that_was_left_behind_is_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let socket = Socket::at(dir.path().join("nri.sock"));
+        drop(socket.listen().unwrap());
+        assert!(socket.path().exists());
+        socket.listen().unwrap();
     }
 }
