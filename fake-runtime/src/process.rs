@@ -9,8 +9,13 @@ use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader};
 use tokio::process::{Child, Command};
-use tokio::sync::mpsc;
+use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::task::JoinHandle;
+
+/// How many lines of its log are kept for somebody to read.
+const KEPT_LINES: usize = 8192;
+/// How many of the last bytes of its stderr are kept, at least.
+const KEPT_STDERR: usize = 1 << 20;
 
 /// A plugin binary cannot be started.
 #[derive(Debug, thiserror::Error)]
@@ -27,7 +32,7 @@ pub struct SpawnError {
 pub struct Exit {
     /// Its status.
     pub status: ExitStatus,
-    /// All of its stderr, as far as it is text.
+    /// Its stderr, or the end of it where that is long.
     pub stderr: String,
 }
 
@@ -181,7 +186,7 @@ impl PluginCommand {
 #[derive(Debug)]
 pub struct PluginProcess {
     child: Child,
-    log: mpsc::UnboundedReceiver<String>,
+    log: broadcast::Receiver<String>,
     stderr: JoinHandle<String>,
 }
 
@@ -192,9 +197,15 @@ impl PluginProcess {
         self.child.id()
     }
 
-    /// The next line of its stdout; `None` once that is closed.
+    /// The next line of its stdout; `None` once that is closed. Of what nobody reads the last lines are kept.
     pub async fn next_log_line(&mut self) -> Option<String> {
-        self.log.recv().await
+        loop {
+            match self.log.recv().await {
+                Ok(line) => return Some(line),
+                Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => return None,
+            }
+        }
     }
 
     /// What `read` finds in the next line of its log in which it finds anything; `None` where that does not come in
@@ -242,8 +253,8 @@ fn is_for_plugins(name: &OsStr) -> bool {
     name.to_string_lossy().starts_with("NRI_")
 }
 
-fn lines(stream: impl AsyncRead + Send + Unpin + 'static) -> mpsc::UnboundedReceiver<String> {
-    let (sender, receiver) = mpsc::unbounded_channel();
+fn lines(stream: impl AsyncRead + Send + Unpin + 'static) -> broadcast::Receiver<String> {
+    let (sender, receiver) = broadcast::channel(KEPT_LINES);
     tokio::spawn(async move {
         // By bytes: to stop at what is no text would be to close the pipe that the plugin writes to.
         let mut lines = BufReader::new(stream).split(b'\n');
@@ -258,7 +269,11 @@ fn lines(stream: impl AsyncRead + Send + Unpin + 'static) -> mpsc::UnboundedRece
 async fn text(mut stream: impl AsyncRead + Unpin) -> String {
     let mut bytes = Vec::new();
     // What came before an error is still worth showing.
-    let _ = stream.read_to_end(&mut bytes).await;
+    while let Ok(1..) = stream.read_buf(&mut bytes).await {
+        if bytes.len() > 2 * KEPT_STDERR {
+            bytes.drain(..bytes.len() - KEPT_STDERR);
+        }
+    }
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
@@ -273,5 +288,35 @@ mod tests {
         assert_eq!(process.next_log_line().await.as_deref(), Some("a\u{fffd}"));
         assert_eq!(process.next_log_line().await.as_deref(), Some("b"));
         assert_eq!(process.next_log_line().await, None);
+    }
+
+    #[tokio::test]
+    async fn the_last_lines_are_kept_of_a_log_that_nobody_reads() {
+        let more = KEPT_LINES + 1000;
+        let command = PluginCommand::new("/bin/sh").args(["-c", &format!("seq {more}")]);
+        let mut process = command.spawn().unwrap();
+        process.exited().await.unwrap();
+        let mut kept = Vec::new();
+        while let Some(line) = process.next_log_line().await {
+            kept.push(line);
+        }
+        assert!(kept.len() <= KEPT_LINES, "{}", kept.len());
+        assert_eq!(kept.last(), Some(&more.to_string()));
+    }
+
+    #[tokio::test]
+    async fn the_end_is_kept_of_a_long_stderr() {
+        let script = "head -c 10000000 /dev/zero >&2; echo the reason >&2";
+        let mut process = PluginCommand::new("/bin/sh")
+            .args(["-c", script])
+            .spawn()
+            .unwrap();
+        let stderr = process.exited().await.unwrap().stderr;
+        assert!(stderr.ends_with("the reason\n"));
+        assert!(
+            (KEPT_STDERR..=2 * KEPT_STDERR).contains(&stderr.len()),
+            "{}",
+            stderr.len()
+        );
     }
 }
