@@ -6,4 +6,4 @@ mod overlay;
 
 pub use agent::{NodeAgent, StagedAnswer};
 pub use lock::{Hold, StagingLock};
-pub use overlay::{Devices, Overlay, StageError};
+pub use overlay::{Devices, Overlay, StageError, has_real_driver};

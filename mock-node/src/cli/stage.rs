@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use mock_node::staging::{Devices, Overlay};
+use mock_node::staging::{Devices, Overlay, has_real_driver};
+use nri_plugin::host::Host;
 
 use fake_runtime::cli::{Result, Verdict};
 
@@ -46,10 +47,17 @@ pub(super) struct Args {
     /// Stage links to /dev/null even where device nodes could be made
     #[arg(long)]
     links: bool,
+    /// Make device nodes even where a real NVIDIA driver has their numbers: they open its GPUs
+    #[arg(long, conflicts_with = "links")]
+    beside_real_driver: bool,
 }
 
 impl Args {
     pub(super) fn run(self, out: &mut dyn Write) -> Result {
+        self.stage(out, &Host::new())
+    }
+
+    fn stage(self, out: &mut dyn Write, host: &Host) -> Result {
         let overlay = Overlay {
             gpus: self.gpus,
             control_nodes: !self.no_control_nodes,
@@ -60,6 +68,14 @@ impl Args {
         };
         let devices = if self.links {
             Devices::Links
+        } else if self.beside_real_driver {
+            Devices::Nodes
+        } else if has_real_driver(host) {
+            return Err(
+                "this host has a real NVIDIA driver, whose GPUs the device nodes would open: \
+                give --links, or --beside-real-driver to make them all the same"
+                    .into(),
+            );
         } else {
             Devices::as_permitted()
         };
@@ -77,5 +93,47 @@ impl Args {
             writeln!(out, "  {flag}")?;
         }
         Ok(Verdict::Same)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn args(dir: &Path, links: bool) -> Args {
+        Args {
+            dir: dir.to_owned(),
+            gpus: 1,
+            imex_channels: 0,
+            hcas: 0,
+            nodes: Vec::new(),
+            no_topology: true,
+            no_cdi: true,
+            no_control_nodes: true,
+            links,
+            beside_real_driver: false,
+        }
+    }
+
+    #[test]
+    fn beside_a_real_driver_nothing_but_links_is_staged_unasked() {
+        let dir = tempfile::tempdir().unwrap();
+        let (drivers, overlay) = (dir.path().join("devices"), dir.path().join("overlay"));
+        std::fs::write(&drivers, "Character devices:\n195 nvidia\n").unwrap();
+        let host = Host::with_proc_devices(drivers);
+
+        let refused = args(&overlay, false).stage(&mut Vec::new(), &host);
+        let error = refused.unwrap_err().to_string();
+        assert!(
+            error.starts_with("this host has a real NVIDIA driver"),
+            "{error}"
+        );
+        assert!(!overlay.exists());
+
+        args(&overlay, true).stage(&mut Vec::new(), &host).unwrap();
+        let gpu = std::fs::read_link(overlay.join("driver/dev/nvidia0")).unwrap();
+        assert_eq!(gpu, Path::new("/dev/null"));
     }
 }

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use fake_runtime::nvidia;
 use fake_runtime::tree::{Entry, Kind, TreeError, make_tree};
+use nri_plugin::decide::Staged;
+use nri_plugin::host::Host;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -82,6 +84,17 @@ pub enum StageError {
     Tree(#[from] TreeError),
 }
 
+/// Whether a real NVIDIA driver of this host has numbers of the mock's device nodes, which would open its GPUs.
+pub fn has_real_driver(host: &impl Staged) -> bool {
+    let majors = [
+        nvidia::MAJOR,
+        nvidia::UVM_MAJOR,
+        nvidia::IMEX_CHANNELS_MAJOR,
+    ];
+    let mut drivers = majors.iter().flat_map(|major| host.char_drivers(*major));
+    drivers.any(|driver| driver.starts_with("nvidia"))
+}
+
 /// What stands where a device node belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Devices {
@@ -101,9 +114,12 @@ impl fmt::Display for Devices {
 }
 
 impl Devices {
-    /// Device nodes where this process may make them, links otherwise.
+    /// Device nodes where this process may make them and no real driver has their numbers, links otherwise.
     #[must_use]
     pub fn as_permitted() -> Self {
+        if has_real_driver(&Host::new()) {
+            return Self::Links;
+        }
         let probe = tempfile::tempdir().map(|dir| {
             let null = Entry::new("null", Kind::Char { major: 1, minor: 3 });
             make_tree(dir.path(), [&null]).is_ok()
