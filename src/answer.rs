@@ -24,6 +24,9 @@ use crate::panics;
 /// first are left over from requests that met a hung mount.
 const MAX_DECIDING: usize = 4;
 
+/// How many may be about entering the gate, whose lock may lie on a hung mount.
+const MAX_ENTERING: usize = 4;
+
 /// Why there is no decision.
 #[derive(Debug, Error)]
 enum Failure {
@@ -66,6 +69,7 @@ pub struct Answerer<S> {
     health: Arc<Health>,
     metrics: Metrics,
     deciding: Blocking,
+    entering: Blocking,
 }
 
 impl<S: Staged + Send + Sync + 'static> Answerer<S> {
@@ -85,6 +89,7 @@ impl<S: Staged + Send + Sync + 'static> Answerer<S> {
             health,
             metrics,
             deciding,
+            entering: Blocking::new(MAX_ENTERING),
         }
     }
 
@@ -215,7 +220,13 @@ impl<S: Staged + Send + Sync + 'static> Answerer<S> {
             return Ok((None, limit));
         };
         let begun = Instant::now();
-        let held = gate.enter(limit).await?;
+        let entering = Arc::clone(gate);
+        let entering = self.entering.run(move || entering.enter(limit));
+        // An eighth more: the gate itself says better what it waited for.
+        let held = match timeout(limit * 9 / 8, entering).await {
+            Ok(Ok(entered)) => entered?,
+            Ok(Err(_)) | Err(_) => return Err(gate.hung()),
+        };
         Ok((Some(held), limit.saturating_sub(begun.elapsed())))
     }
 

@@ -7,6 +7,7 @@
 
 mod answer;
 mod listen;
+mod staging;
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -25,6 +26,7 @@ use tokio::time::{sleep, timeout};
 
 pub use answer::Probed;
 pub use listen::listen;
+pub use staging::SharedGate;
 
 /// From the first byte of a connection to its last. The kubelet gives a probe 1 s by default.
 const CONNECTION_LIMIT: Duration = Duration::from_secs(5);

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use thiserror::Error;
+use tokio::task::spawn_blocking;
 
 use crate::answer::Answerer;
 use crate::config::{Config, ConfigError, HealthAddr};
@@ -19,7 +20,7 @@ use crate::logging::{Log, RotatedFile};
 use crate::metrics::Metrics;
 use crate::panics::{caught, caught_in, log_panics};
 use crate::path::AbsolutePath;
-use crate::probes::{self, Probed};
+use crate::probes::{self, Probed, SharedGate};
 use crate::session::{ConnectError, Identity, Origin, SOCKET_VARIABLE, Session, SessionError};
 use crate::signals::Stop;
 use crate::version;
@@ -96,14 +97,21 @@ pub fn run(
     let _log = start_log(&config, &metrics)?;
     log_start(&config);
     on_a_runtime(async {
-        let stop = Stop::on_signals()?;
+        let mut stop = Stop::on_signals()?;
         let health = Health::new(metrics.clone());
         let identity = Identity {
             name: config.plugin_name.clone(),
             index: config.plugin_index.clone(),
         };
         let socket_path = config.socket_path.clone();
-        let answerer = set_up(config, &health, &metrics)?;
+        let shared = (Arc::clone(&health), metrics.clone());
+        // The look-up of the probes' name may take half a minute, which is no reason to ignore a signal.
+        let setting_up = spawn_blocking(move || set_up(config, &shared.0, &shared.1));
+        let answerer = tokio::select! {
+            biased;
+            () = stop.requested() => return Ok(()),
+            answerer = setting_up => answerer.map_err(io::Error::other)??,
+        };
         let origin = passed_on.unwrap_or(Ok(Origin::Socket(socket_path.into())))?;
         let session = Session {
             origin,
@@ -183,7 +191,7 @@ fn serve_probes(
     let listener = probes::listen(address).map_err(failed)?;
     let probed = Probed {
         health: Arc::clone(health),
-        gate,
+        gate: gate.map(SharedGate::new),
         metrics: metrics.clone(),
     };
     let address = probes::serve(listener, probed)?;

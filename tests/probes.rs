@@ -2,17 +2,22 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::fs::File;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
 
+use fuse_mount::{Entry, Mount};
 use nri_plugin::config::{AgentUrl, HealthAddr, StagingGate};
 use nri_plugin::gate::Gate;
 use nri_plugin::health::Health;
 use nri_plugin::metrics::Metrics;
 use nri_plugin::path::AbsolutePath;
-use nri_plugin::probes::{self, Probed};
+use nri_plugin::probes::{self, Probed, SharedGate};
 
 /// Probes on a free port, and the state behind them.
 struct Served {
@@ -37,7 +42,7 @@ fn serve_on(listener: TcpListener, gate: Option<Gate>) -> Served {
     let health = Health::new(metrics.clone());
     let probed = Probed {
         health: Arc::clone(&health),
-        gate: gate.map(Arc::new),
+        gate: gate.map(Arc::new).map(SharedGate::new),
         metrics,
     };
     Served {
@@ -70,20 +75,40 @@ const UNREGISTERED: &str = concat!(
     r#"new containers are not being injected"}"#
 );
 
-fn make_fifo(path: &Path) {
-    let mode = rustix::fs::Mode::RWXU;
-    rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
-}
-
-/// A gate with a node agent that is not there.
-fn gate(lock: &Path) -> Gate {
+/// A gate with a node agent at this port of the loopback interface.
+fn gate(lock: &Path, port: u16) -> Gate {
     let url = AgentUrl {
         host: "127.0.0.1".into(),
-        port: 1,
+        port,
         path: "/stagedz".into(),
     };
     let lock_path = AbsolutePath::new(lock.to_str().unwrap()).unwrap();
     Gate::new(&StagingGate { url, lock_path })
+}
+
+/// A node agent that says after `delay` that its tree is staged. Returns its port, and when it was asked.
+fn slow_agent(delay: Duration) -> (u16, mpsc::Receiver<Instant>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (ask, asked) = mpsc::channel();
+    thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            // Who asked, or who looks at it, may have gone.
+            let _ = ask.send(Instant::now());
+            thread::spawn(move || {
+                thread::sleep(delay);
+                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n");
+            });
+        }
+    });
+    (port, asked)
+}
+
+/// Waits until it is so.
+fn until(mut so: impl FnMut() -> bool) {
+    while !so() {
+        thread::yield_now();
+    }
 }
 
 #[test]
@@ -148,7 +173,7 @@ fn k8s_test_infra_434_a_wedged_request_fails_both_probes_until_it_ends() {
 
 #[test]
 fn readyz_asks_the_staging_gate() {
-    let served = serve(Some(gate(Path::new("/nowhere/staging.lock"))));
+    let served = serve(Some(gate(Path::new("/nowhere/staging.lock"), 1)));
     assert_eq!(served.get("/readyz"), (503, UNREGISTERED.into()));
     served.health.registered(2000);
     let reason = concat!(
@@ -161,7 +186,7 @@ fn readyz_asks_the_staging_gate() {
 
 #[test]
 fn readyz_tells_the_worst_reason_first() {
-    let served = serve(Some(gate(Path::new("/nowhere/staging.lock"))));
+    let served = serve(Some(gate(Path::new("/nowhere/staging.lock"), 1)));
     served.health.registered(1);
     let _ticket = served.health.begin();
     // It is wedged 2 ms from now.
@@ -173,19 +198,67 @@ fn readyz_tells_the_worst_reason_first() {
 }
 
 #[test]
-fn a_lock_on_a_hung_mount_silences_no_probe() {
-    let dir = tempfile::tempdir().unwrap();
-    // Opening a FIFO that nobody writes to waits for ever, as a hung mount would.
-    let lock = dir.path().join("fifo");
-    make_fifo(&lock);
-    let served = serve(Some(gate(&lock)));
+fn a_lock_on_a_hung_mount_silences_no_probe_and_costs_one_thread() {
+    let Some(mount) = Mount::if_possible([("lock", Entry::File)]) else {
+        return;
+    };
+    mount.hang("lock");
+    let served = serve(Some(gate(&mount.path().join("lock"), 1)));
     served.health.registered(2000);
-    for _ in 0..4 {
+    for _ in 0..3 {
         let (status, body) = served.get("/readyz");
         assert_eq!(status, 503);
         assert!(body.contains("staging lock unavailable"), "{body}");
         assert_eq!(served.get("/healthz"), (200, OK.into()));
     }
+    assert_eq!(mount.held(), 1);
+    mount.release();
+    until(|| served.get("/readyz").1.contains("node agent unreachable"));
+}
+
+#[test]
+fn probes_do_not_keep_the_node_agent_from_its_lock() {
+    let dir = tempfile::tempdir().unwrap();
+    let lock = dir.path().join("staging.lock");
+    File::create(&lock).unwrap();
+    let delay = Duration::from_millis(20);
+    let (port, asked) = slow_agent(delay);
+    let served = serve(Some(gate(&lock, port)));
+    served.health.registered(2000);
+    assert_eq!(served.get("/readyz"), (200, OK.into()));
+    let (answered, done) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let longest = thread::scope(|scope| {
+        for _ in 0..64 {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    served.get("/readyz");
+                    answered.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        until(|| answered.load(Ordering::Relaxed) >= 64);
+        let stager = File::open(&lock).unwrap();
+        let wait = || {
+            until(|| stager.try_lock().is_err() || stager.unlock().is_err());
+            let begun = Instant::now();
+            stager.lock().unwrap();
+            stager.unlock().unwrap();
+            begun.elapsed()
+        };
+        let longest = (0..10).map(|_| wait()).max().unwrap();
+        done.store(true, Ordering::Relaxed);
+        longest
+    });
+    println!("the agent waited {longest:?} at most");
+    assert!(longest < Duration::from_secs(5), "{longest:?}");
+    let asked: Vec<Instant> = asked.try_iter().collect();
+    let between = asked.windows(2).map(|two| two[1] - two[0]);
+    let shortest = between.min().unwrap();
+    // For the node agent's answer the lock is held, and then left alone for as long as that answer serves.
+    assert!(
+        shortest >= delay + Duration::from_millis(100),
+        "{shortest:?}"
+    );
 }
 
 #[test]

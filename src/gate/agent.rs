@@ -1,81 +1,139 @@
-//! The question to the node agent: one GET on a connection of its own.
+//! The question to the node agent: one GET on a connection of its own, from the thread that asks.
 
-use std::convert::Infallible;
-use std::error::Error;
-use std::future::pending;
-use std::time::Duration;
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
 
-use hyper::client::conn::http1;
-use hyper::header::{CONNECTION, HOST};
-use hyper::{Request, StatusCode};
-use hyper_util::rt::TokioIo;
-use tokio::io::{self, AsyncReadExt};
-use tokio::net::TcpStream;
-use tokio::time::timeout;
+use thiserror::Error;
 
 use super::Closed;
+use super::lookup::Lookup;
 use crate::config::AgentUrl;
 
 /// From the look-up of the host's name to the answer's status.
 const ANSWER_LIMIT: Duration = Duration::from_millis(500);
 
-/// A status and a few headers; only the status is looked at.
-const MAX_HEAD_BYTES: usize = 16 * 1024;
+/// A status and a few headers. One that keeps coming, as interim responses can without end, is read no further.
+const MAX_ANSWER_BYTES: usize = 16 * 1024;
 
-/// How far an answer is read. One that keeps coming, as interim responses can without end, would be read and read
-/// before the time is looked at again, and nothing else would be done on this thread meanwhile.
-const MAX_ANSWER_BYTES: u64 = 64 * 1024;
+const MAX_HEADERS: usize = 100;
 
-/// Asks the node agent whether its tree is staged, for `patience` at most. Redirects are answers like any other.
-pub(super) async fn staged(url: &AgentUrl, patience: Duration) -> Result<(), Closed> {
-    let limit = ANSWER_LIMIT.min(patience);
-    match timeout(limit, get(url)).await {
-        Ok(Ok(StatusCode::OK)) => Ok(()),
-        Ok(Ok(_)) => Err(Closed::NotStaged),
-        Ok(Err(error)) => Err(Closed::Unreachable(with_causes(&*error))),
-        Err(_) => Err(Closed::Unreachable(format!(
-            "no answer within {}ms",
-            limit.as_millis()
-        ))),
+/// Why the node agent said nothing.
+#[derive(Debug, Error)]
+enum NoAnswer {
+    #[error(transparent)]
+    Failed(#[from] io::Error),
+    #[error("its answer is not HTTP: {0}")]
+    NotHttp(#[from] httparse::Error),
+    #[error("it closed the connection without an answer")]
+    Ended,
+    #[error("its answer is longer than {MAX_ANSWER_BYTES} bytes")]
+    TooLong,
+}
+
+/// The node agent.
+#[derive(Debug)]
+pub(super) struct Agent {
+    addresses: Lookup,
+    request: String,
+}
+
+impl Agent {
+    pub(super) fn new(url: &AgentUrl) -> Self {
+        let AgentUrl { host, port, path } = url;
+        let authority = match host.contains(':') {
+            true => format!("[{host}]:{port}"),
+            false => format!("{host}:{port}"),
+        };
+        Self {
+            addresses: Lookup::new(host, *port),
+            request: format!(
+                "GET {path} HTTP/1.1\r\nhost: {authority}\r\nconnection: close\r\n\r\n"
+            ),
+        }
+    }
+
+    /// Asks whether its tree is staged, for `patience` at most. Redirects are answers like any other.
+    pub(super) fn staged(&self, patience: Duration) -> Result<(), Closed> {
+        let limit = ANSWER_LIMIT.min(patience);
+        let deadline = Deadline(Instant::now() + limit);
+        match self.get(deadline) {
+            Ok(200) => Ok(()),
+            Ok(_) => Err(Closed::NotStaged),
+            // The second is how a socket tells that its time is over.
+            Err(NoAnswer::Failed(error))
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock
+                ) =>
+            {
+                let limit = limit.as_millis();
+                Err(Closed::Unreachable(format!("no answer within {limit}ms")))
+            }
+            Err(error) => Err(Closed::Unreachable(error.to_string())),
+        }
+    }
+
+    /// The status of the answer.
+    fn get(&self, deadline: Deadline) -> Result<u16, NoAnswer> {
+        let mut stream = connect(&self.addresses.get(deadline.left()?)?, deadline)?;
+        stream.set_write_timeout(Some(deadline.left()?))?;
+        stream.write_all(self.request.as_bytes())?;
+        let mut answer = Vec::new();
+        let mut chunk = [0; 1024];
+        loop {
+            if let Some(status) = status(&answer)? {
+                return Ok(status);
+            }
+            if answer.len() >= MAX_ANSWER_BYTES {
+                return Err(NoAnswer::TooLong);
+            }
+            stream.set_read_timeout(Some(deadline.left()?))?;
+            match stream.read(&mut chunk)? {
+                0 => return Err(NoAnswer::Ended),
+                length => answer.extend_from_slice(&chunk[..length]),
+            }
+        }
     }
 }
 
-async fn get(url: &AgentUrl) -> Result<StatusCode, Box<dyn Error + Send + Sync>> {
-    let AgentUrl { host, port, path } = url;
-    let stream = TcpStream::connect((host.as_str(), *port)).await?;
-    let (read, write) = stream.into_split();
-    let bounded = io::join(read.take(MAX_ANSWER_BYTES), write);
-    let (mut sender, connection) = http1::Builder::new()
-        .max_buf_size(MAX_HEAD_BYTES)
-        .handshake(TokioIo::new(bounded))
-        .await?;
-    let authority = if host.contains(':') {
-        format!("[{host}]:{port}")
-    } else {
-        format!("{host}:{port}")
-    };
-    let request = Request::get(path)
-        .header(HOST, authority)
-        .header(CONNECTION, "close")
-        .body(String::new())?;
-    // The connection's own failure reaches the request too, so only that one is looked at.
-    let driven = async {
-        let _ = connection.await;
-        pending::<Infallible>().await
-    };
-    tokio::select! {
-        response = sender.send_request(request) => Ok(response?.status()),
-        never = driven => match never {},
+/// When the answer is no longer waited for.
+#[derive(Clone, Copy)]
+struct Deadline(Instant);
+
+impl Deadline {
+    /// What is left until then; never nothing, which as a socket's time would mean for ever.
+    fn left(self) -> io::Result<Duration> {
+        match self.0.saturating_duration_since(Instant::now()) {
+            Duration::ZERO => Err(io::ErrorKind::TimedOut.into()),
+            left => Ok(left),
+        }
     }
 }
 
-/// hyper's errors leave what the system said to their sources.
-fn with_causes(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
+/// Connects to the first address that answers.
+fn connect(addresses: &[SocketAddr], deadline: Deadline) -> io::Result<TcpStream> {
+    let mut failed = io::Error::new(io::ErrorKind::NotFound, "its name has no address");
+    for address in addresses {
+        match TcpStream::connect_timeout(address, deadline.left()?) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => failed = error,
+        }
     }
-    text
+    Err(failed)
+}
+
+/// The status that `answer` begins with, once its head is whole. Interim responses are passed over.
+fn status(mut answer: &[u8]) -> Result<Option<u16>, httparse::Error> {
+    loop {
+        let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
+        let mut response = httparse::Response::new(&mut headers);
+        match (response.parse(answer)?, response.code) {
+            (httparse::Status::Partial, _) => return Ok(None),
+            (httparse::Status::Complete(length), Some(100 | 102..=199)) => {
+                answer = &answer[length..];
+            }
+            (httparse::Status::Complete(_), code) => return Ok(code),
+        }
+    }
 }

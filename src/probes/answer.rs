@@ -7,8 +7,7 @@ use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Response, StatusCode};
 use serde_json::json;
 
-use super::CONNECTION_LIMIT;
-use crate::gate::Gate;
+use super::SharedGate;
 use crate::health::{Health, Unhealthy};
 use crate::metrics::{self, Metrics};
 
@@ -18,7 +17,7 @@ pub struct Probed {
     /// The session's state.
     pub health: Arc<Health>,
     /// The same gate that containers meet, where one is set up.
-    pub gate: Option<Arc<Gate>>,
+    pub gate: Option<SharedGate>,
     /// What `/metrics` tells.
     pub metrics: Metrics,
 }
@@ -52,7 +51,7 @@ impl Probed {
         self.health.check_configured()?;
         self.health.check_wedged(Instant::now())?;
         if let Some(gate) = &self.gate {
-            drop(gate.enter(CONNECTION_LIMIT).await?);
+            gate.check().await?;
         }
         Ok(())
     }
