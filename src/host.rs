@@ -89,7 +89,8 @@ impl Staged for Host {
                 let entry = entry?;
                 Ok(Entry {
                     name: entry.file_name().to_string_lossy().into_owned(),
-                    is_directory: entry.file_type()?.is_dir(),
+                    // Where the listing tells no types this is a look-up of its own, which may fail for one entry.
+                    is_directory: entry.file_type().is_ok_and(|kind| kind.is_dir()),
                 })
             })
             .collect()

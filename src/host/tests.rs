@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 
+use fuse_mount::{Entry as Made, Mount};
 use tracing::level_filters::LevelFilter;
 
 use super::*;
@@ -34,6 +35,33 @@ fn entries_are_told_apart_from_directories_without_following_links() {
         entry("link", false),
     ];
     assert_eq!(entries, expected);
+}
+
+#[test]
+fn where_a_listing_tells_no_types_one_bad_entry_costs_no_other() {
+    let Some(mount) = Mount::if_possible([
+        ("nvidia0", Made::CharDevice(195, 0)),
+        ("nvidia1", Made::Fails(libc::EIO)),
+        ("nvidia2", Made::Fails(libc::ESTALE)),
+        ("nvidia3", Made::Fails(libc::ENOENT)),
+        ("nvidia-caps", Made::Directory),
+        ("nvidiactl", Made::CharDevice(195, 255)),
+    ]) else {
+        return;
+    };
+    let host = Host::new();
+    let entries = host.entries(&path(mount.path())).unwrap();
+    let directories: Vec<_> = entries.iter().filter(|it| it.is_directory).collect();
+    assert_eq!(directories.len(), 1);
+    assert_eq!(directories[0].name, "nvidia-caps");
+    let devices = entries.iter().filter(|it| {
+        let node = host.node(&path(mount.path()).join(&it.name));
+        node.is_ok_and(|node| matches!(node.kind, NodeKind::CharDevice { major: 195, .. }))
+    });
+    let mut devices: Vec<_> = devices.map(|it| it.name.as_str()).collect();
+    devices.sort_unstable();
+    assert_eq!(devices, ["nvidia0", "nvidiactl"]);
+    assert_eq!(entries.len(), 6);
 }
 
 #[test]
