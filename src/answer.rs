@@ -31,7 +31,7 @@ const MAX_ENTERING: usize = 4;
 #[derive(Debug, Error)]
 enum Failure {
     #[error("undecodable request: {0}")]
-    Undecodable(#[from] prost::DecodeError),
+    Undecodable(#[from] convert::Unreadable),
     #[error("panic: {0}")]
     Panicked(String),
     #[error("the adjustment is larger than a message can be")]
@@ -132,7 +132,7 @@ impl<S: Staged + Send + Sync + 'static> Answerer<S> {
         begun: Instant,
     ) -> Result<Vec<u8>, Refusal> {
         let ticket = self.health.begin();
-        let asked = match convert::asked(payload) {
+        let asked = match convert::asked(&self.config, payload) {
             Ok(asked) => Arc::new(asked),
             Err(error) => {
                 report::failed(

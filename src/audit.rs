@@ -3,8 +3,6 @@
 
 use std::collections::HashMap;
 
-use nri_proto::narrow::SynchronizeRequest;
-
 use crate::config::Config;
 use crate::convert::{self, Running};
 use crate::decide::{self, Pod, Selection};
@@ -32,15 +30,20 @@ pub struct Bypassed {
 }
 
 impl Audit {
-    /// Looks at one part, one container at a time. What cannot be decoded is passed over.
-    pub fn add(&mut self, config: &Config, part: &SynchronizeRequest) {
-        self.pods
-            .extend(part.pods().flatten().map(convert::listed_pod));
-        for running in part.containers().flatten().filter_map(convert::running) {
+    /// Looks at one part, one container at a time. What cannot be read is passed over.
+    pub fn add(&mut self, config: &Config, part: &[u8]) {
+        // The pods first, wherever they stand.
+        for pod in convert::listed(part, convert::PODS) {
+            self.pods.extend(convert::listed_pod(config, pod));
+        }
+        for container in convert::listed(part, convert::CONTAINERS) {
+            let Ok(Some(running)) = convert::running(container) else {
+                continue;
+            };
             if self.pods.contains_key(&running.pod_id) {
                 self.look_at(config, &running);
-            } else {
-                self.without_pod.push(running);
+            } else if let Some(undecided) = undecided(config, running) {
+                self.without_pod.push(undecided);
             }
         }
     }
@@ -68,6 +71,31 @@ impl Audit {
                 .push(format!("{namespace}/{name}/{}", running.container.name));
         }
     }
+}
+
+/// Of a container whose pod is not known, what the pod will be asked about. `None` if the container is bypassed in no
+/// pod: then it mounts the overlay, or has a volume that keeps it from getting one.
+fn undecided(config: &Config, mut running: Running) -> Option<Running> {
+    let asks_for_all = |annotation: &String| (annotation.clone(), "true".to_owned());
+    let pod = Pod {
+        annotations: [&config.device_annotation, &config.infiniband_annotation]
+            .map(asks_for_all)
+            .into(),
+        ..Pod::default()
+    };
+    let container = &mut running.container;
+    let selection = decide::select(config, Some(&pod), Some(container));
+    if !matches!(selection, Selection::Inject(_)) {
+        return None;
+    }
+    container.env = Vec::new();
+    container.mounts = Vec::new();
+    if decide::Evidence::of(container).is_none() {
+        container.devices = Vec::new();
+        container.device_rules = Vec::new();
+        container.cdi_devices = Vec::new();
+    }
+    Some(running)
 }
 
 #[cfg(test)]
@@ -110,21 +138,23 @@ mod tests {
         container
     }
 
-    fn part(pods: Vec<api::PodSandbox>, containers: Vec<api::Container>) -> SynchronizeRequest {
+    fn part(pods: Vec<api::PodSandbox>, containers: Vec<api::Container>) -> Vec<u8> {
         let request = api::SynchronizeRequest {
             pods,
             containers,
             more: false,
         };
-        SynchronizeRequest::decode(&*request.encode_to_vec()).unwrap()
+        request.encode_to_vec()
     }
 
     const GPU: &str = "nvml-mock.nvidia.com/devices";
     const IMEX: &str = "nvml-mock.nvidia.com/imex-channels";
 
-    fn audited(parts: &[SynchronizeRequest]) -> Bypassed {
+    fn audited(parts: &[Vec<u8>]) -> Bypassed {
         let (config, mut audit) = (config(), Audit::default());
-        parts.iter().for_each(|part| audit.add(&config, part));
+        for part in parts {
+            audit.add(&config, part);
+        }
         audit.finish(&config)
     }
 
@@ -208,10 +238,8 @@ mod tests {
     #[test]
     fn a_finished_audit_starts_anew() {
         let (config, mut audit) = (config(), Audit::default());
-        audit.add(
-            &config,
-            &part(vec![pod("1", "n", GPU)], vec![container("1", "c")]),
-        );
+        let part = part(vec![pod("1", "n", GPU)], vec![container("1", "c")]);
+        audit.add(&config, &part);
         assert_eq!(audit.finish(&config).count, 1);
         assert_eq!(audit.finish(&config), Bypassed::default());
     }

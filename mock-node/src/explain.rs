@@ -43,8 +43,8 @@ pub fn explain(
     staged: &impl Staged,
     profile: &'static Profile,
     host: &Host,
-) -> Result<Explanation, prost::DecodeError> {
-    let asked = convert::asked(&request.encode_to_vec())?;
+) -> Result<Explanation, convert::Unreadable> {
+    let asked = convert::asked(config, &request.encode_to_vec())?;
     let (pod, container) = (asked.pod.as_ref(), asked.container.as_ref());
     let selection = decide::select(config, pod, container);
     let runtime = Runtime::identify(profile.runtime, profile.runtime_version);

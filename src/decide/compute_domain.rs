@@ -13,7 +13,7 @@ use crate::path::AbsolutePath;
 /// The name of the daemon's container.
 const CONTAINER: &str = "compute-domain-daemon";
 /// The pod label that names the domain.
-const DOMAIN_LABEL: &str = "resource.nvidia.com/computeDomain";
+pub(super) const DOMAIN_LABEL: &str = "resource.nvidia.com/computeDomain";
 /// The real IMEX daemon in the container; below the overlay's `driver` it is on the host.
 const BINARY: &str = "/usr/bin/nvidia-imex.real";
 

@@ -4,8 +4,8 @@ use std::future::pending;
 use std::pin::pin;
 use std::time::Duration;
 
+use nri_proto::api;
 use nri_proto::wire::{self, CallError, Caller, Code, Incoming, Request, Side, Status};
-use nri_proto::{api, narrow};
 use prost::Message;
 use tokio::net::UnixStream;
 use tokio::time::{Instant, sleep, timeout};
@@ -195,22 +195,19 @@ impl<'a, S: Staged + Send + Sync + 'static> Connection<'a, S> {
     }
 
     fn synchronize(&mut self, request: &Request) -> Vec<u8> {
-        let part = match narrow::SynchronizeRequest::decode(request.payload.clone()) {
-            Ok(part) => part,
+        let more = convert::more(&request.payload).unwrap_or_else(|error| {
             // The audit is lost, and the registration need not be.
-            Err(error) => {
-                tracing::warn!(
-                    %error,
-                    "undecodable Synchronize, running containers are not looked at for a missing overlay",
-                );
-                return api::SynchronizeResponse::default().encode_to_vec();
-            }
-        };
+            tracing::warn!(
+                %error,
+                "undecodable Synchronize, running containers are not looked at for a missing overlay",
+            );
+            false
+        });
         let audit = &mut self.audit;
         let audited = panics::caught(|| {
             let config = self.session.answerer.get()?.config();
-            audit.add(config, &part);
-            (!part.more).then(|| audit.finish(config))
+            audit.add(config, &request.payload);
+            (!more).then(|| audit.finish(config))
         });
         // A panic is logged by then, and an audit that failed is no reason to be dropped by the runtime.
         if let Ok(Some(Bypassed { count, names })) = audited {
@@ -227,7 +224,7 @@ impl<'a, S: Staged + Send + Sync + 'static> Connection<'a, S> {
             }
         }
         let answer = api::SynchronizeResponse {
-            more: part.more,
+            more,
             ..Default::default()
         };
         answer.encode_to_vec()

@@ -51,7 +51,7 @@ pub(crate) fn request(pod: Option<&PodSandbox>, container: Option<&Container>) -
 
 /// Answers one request.
 pub(crate) fn answer(config: &Config, world: &World, request: &[u8]) -> Answered {
-    let asked = convert::asked(request).expect("a request that was just encoded");
+    let asked = convert::asked(config, request).expect("a request that was just encoded");
     let selection = select(config, &asked);
     decided(behind_gate(config, world, &asked, &selection))
 }

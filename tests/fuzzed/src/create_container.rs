@@ -59,7 +59,7 @@ pub fn create_container(data: &[u8]) {
         bits: *staged,
     };
     let whole = CreateContainerRequest::decode(payload);
-    let Ok(asked) = convert::asked(payload) else {
+    let Ok(asked) = convert::asked(&config, payload) else {
         assert!(whole.is_err(), "a part is refused, and the whole taken");
         return;
     };
@@ -82,7 +82,7 @@ pub fn create_container(data: &[u8]) {
     let answer = answer.adjust.expect("there is an adjustment");
     has_nothing_twice(&answer);
     if let Ok(request) = whole {
-        assert_eq!(convert::asked(&request.encode_to_vec()), Ok(asked));
+        assert_eq!(convert::asked(&config, &request.encode_to_vec()), Ok(asked));
         is_applied(world, profile, request, answer);
     }
 }
@@ -230,7 +230,7 @@ fn is_applied(
         assert!(after.process.env.contains(&item));
     }
     let seen = outcome.requests[1].encode_to_vec();
-    let asked = convert::asked(&seen).expect("it is what was encoded");
+    let asked = convert::asked(world.config, &seen).expect("it is what was encoded");
     let (_, again) = decide(world, profile, &asked);
     assert!(matches!(again.outcome, Outcome::Unmodified(_)), "{again:?}");
 }

@@ -28,14 +28,15 @@ proptest! {
             }
             request.truncate(cut.map_or(request.len(), |cut| cut.index(request.len())));
         }
-        if convert::asked(&request).is_ok() {
+        if convert::asked(&config, &request).is_ok() {
             plugin::answer(&config, &world, &request);
         }
     }
 
     #[test]
     fn any_bytes_are_an_error_or_a_request(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        let _ = convert::asked(&bytes);
+        let config = plugin::start(&nri_model::CommandLine::default()).unwrap();
+        let _ = convert::asked(&config, &bytes);
     }
 
     #[test]

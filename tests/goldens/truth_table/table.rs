@@ -99,7 +99,9 @@ impl Builder {
     fn requests(&mut self, dimension: usize, cell: &mut Cell) -> Id {
         if dimension == FIRST_OF_COMMAND_LINE {
             let request = plugin::request(Some(&cell.pod()), Some(&cell.container()));
-            let asked = convert::asked(&request).unwrap();
+            // No command line gives the annotations other names, which is all that reading depends on.
+            let config = self.config(&part(cell, FIRST_OF_COMMAND_LINE..FIRST_OF_WORLD));
+            let asked = convert::asked(&config, &request).unwrap();
             return self.command_lines(dimension, cell, &asked);
         }
         self.each(dimension, cell, |builder, cell| {
