@@ -1,7 +1,7 @@
-//! From a Pod manifest to the requests that containerd would make of it.
+//! From a Pod manifest to the requests that a runtime would make of it.
 //!
 //! In two steps, as on a node: the [`kubelet`] asks for a pod and its containers over [`cri`], and of these
-//! [`containerd`] makes what it asks plugins. The second step is pinned to recordings.
+//! [`containerd`] or [`cri_o`] makes what it asks plugins. The second step is pinned to recordings.
 //!
 //! ```
 //! use fake_runtime::pod::{self, Allocation, Simulation, manifest};
@@ -18,6 +18,7 @@
 
 pub mod containerd;
 pub mod cri;
+pub mod cri_o;
 pub mod kubelet;
 pub mod manifest;
 mod node;
@@ -31,13 +32,14 @@ pub use node::Node;
 pub use quantity::Quantity;
 
 use crate::create::CreateError;
-use crate::profile::Profile;
+use crate::profile::{Maker, Profile};
 use containerd::Containerd;
+use cri_o::CriO;
 
 /// What a manifest leaves open.
 #[derive(Clone, Debug)]
 pub struct Simulation {
-    /// The containerd that asks.
+    /// The runtime that asks.
     pub profile: &'static Profile,
     /// The node that it runs on.
     pub node: Node,
@@ -59,7 +61,7 @@ impl Default for Simulation {
     }
 }
 
-/// What containerd asks plugins about a Pod's containers, in the order in which they are made: init containers and
+/// What the runtime asks plugins about a Pod's containers, in the order in which they are made: init containers and
 /// sidecars, then the others.
 ///
 /// # Errors
@@ -76,8 +78,11 @@ pub fn requests(
         allocation,
     } = simulation;
     let (sandbox, containers) = kubelet::play(pod, node, allocation);
-    let containerd = Containerd { profile, node };
-    let request =
-        |container: &cri::Container| containerd.create_container(&sandbox, container, image_env);
+    let request = |container: &cri::Container| match profile.requests.maker {
+        Maker::Containerd => {
+            Containerd { profile, node }.create_container(&sandbox, container, image_env)
+        }
+        Maker::CriO => CriO { profile, node }.create_container(&sandbox, container, image_env),
+    };
     containers.iter().map(request).collect()
 }

@@ -92,6 +92,14 @@ pub struct Configure {
 /// What a CreateContainer request carries beyond what every version sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Requests {
+    /// Whose way it is to make a request of what CRI says.
+    pub maker: Maker,
+    /// `container.linux.resources.pids`, where CRI says nothing of it.
+    pub pids: bool,
+    /// Whether `container.name` is that of the kubelet's label alone.
+    pub container_name_from_label: bool,
+    /// The container's annotation with the path of the OCI runtime; empty for none.
+    pub runtime_path_annotation: &'static str,
     /// `container.linux.resources.unified`.
     pub unified: bool,
     /// `container.linux.seccomp_profile`; an empty message is RuntimeDefault.
@@ -116,6 +124,15 @@ pub struct Requests {
     pub runtime_type_label: bool,
     /// In Synchronize: `created_at`, `started_at` and the like.
     pub container_times: bool,
+}
+
+/// Whose way it is to make a request of what CRI says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Maker {
+    /// containerd's: `PATH` once, the pod's facts in annotations.
+    Containerd,
+    /// CRI-O's: `PATH` twice, the OCI spec's annotations.
+    CriO,
 }
 
 /// How the thing that two plugins both set is named.

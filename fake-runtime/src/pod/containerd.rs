@@ -5,8 +5,8 @@
 //! an image's digests.
 
 mod cdi;
-mod linux;
-mod mounts;
+pub(super) mod linux;
+pub(super) mod mounts;
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,8 @@ use crate::create::CreateError;
 use crate::profile::Profile;
 
 /// What a container starts with when its image says nothing.
-const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+pub(super) const DEFAULT_PATH: &str =
+    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Names CDI devices in an annotation of the container.
 const CDI_ANNOTATION: &str = "cdi.k8s.io/";
@@ -45,35 +46,11 @@ impl Containerd<'_> {
         image_env: &[String],
     ) -> Result<api::CreateContainerRequest, CreateError> {
         let asked = self.container(sandbox, container, image_env);
+        let asked = with_cdi_devices(self.profile, self.node, asked, cdi_names(container))?;
         Ok(api::CreateContainerRequest {
             pod: Some(self.pod(sandbox)),
-            container: Some(self.with_cdi_devices(asked, container)?),
+            container: Some(asked),
         })
-    }
-
-    /// The container with what its CDI devices bring.
-    fn with_cdi_devices(
-        self,
-        asked: api::Container,
-        container: &Container,
-    ) -> Result<api::Container, CreateError> {
-        let annotated = container.annotations.iter();
-        let annotated = annotated.filter(|(key, _)| key.starts_with(CDI_ANNOTATION));
-        let annotated = annotated.flat_map(|(_, names)| names.split(','));
-        let asked_for = container.cdi_devices.iter().cloned();
-        let names: Vec<String> = annotated.map(str::to_owned).chain(asked_for).collect();
-        if names.is_empty() {
-            return Ok(asked);
-        }
-        match &self.node.cdi {
-            Some(host) => cdi::inject(self.profile, host, asked, names),
-            None => cdi::inject(
-                self.profile,
-                &super::node::host_of_gpus(&names),
-                asked,
-                names,
-            ),
-        }
     }
 
     /// A pod as plugins see it.
@@ -153,7 +130,13 @@ impl Containerd<'_> {
             env: self.env(sandbox, container, image_env),
             mounts: mounts::of(sandbox, container, &pod_id),
             hooks: Some(api::Hooks::default()),
-            linux: Some(linux::container(self, sandbox, container, &id)),
+            linux: Some(linux::container(
+                self.profile,
+                self.node,
+                sandbox,
+                container,
+                &id,
+            )),
             cdi_devices: cdi_devices
                 .cloned()
                 .map(|name| api::CdiDevice { name })
@@ -190,6 +173,31 @@ impl Containerd<'_> {
     }
 }
 
+/// The CDI devices that a container asks for: those of its annotations, then those of CRI's own field.
+pub(super) fn cdi_names(container: &Container) -> Vec<String> {
+    let annotated = container.annotations.iter();
+    let annotated = annotated.filter(|(key, _)| key.starts_with(CDI_ANNOTATION));
+    let annotated = annotated.flat_map(|(_, names)| names.split(','));
+    let asked_for = container.cdi_devices.iter().cloned();
+    annotated.map(str::to_owned).chain(asked_for).collect()
+}
+
+/// The container with what CDI devices bring.
+pub(super) fn with_cdi_devices(
+    profile: &Profile,
+    node: &Node,
+    asked: api::Container,
+    names: Vec<String>,
+) -> Result<api::Container, CreateError> {
+    if names.is_empty() {
+        return Ok(asked);
+    }
+    match &node.cdi {
+        Some(host) => cdi::inject(profile, host, asked, names),
+        None => cdi::inject(profile, &super::node::host_of_gpus(&names), asked, names),
+    }
+}
+
 /// What tells of the pod, in its own annotations and in those of its containers.
 fn cri_annotations(sandbox: &Sandbox, id: &str) -> BTreeMap<String, String> {
     cri(&[
@@ -217,12 +225,12 @@ fn user(container: &Container) -> api::User {
     }
 }
 
-fn sandbox_id(sandbox: &Sandbox) -> String {
+pub(super) fn sandbox_id(sandbox: &Sandbox) -> String {
     identifier(&[&sandbox.namespace, &sandbox.name, &sandbox.uid])
 }
 
 /// An id as containerd's are, 64 hexadecimal digits, but always the same for the same names.
-fn identifier(names: &[&str]) -> String {
+pub(super) fn identifier(names: &[&str]) -> String {
     (0..4u64)
         .map(|part| format!("{:016x}", hash(part, names)))
         .collect()

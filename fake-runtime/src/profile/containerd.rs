@@ -1,8 +1,8 @@
 //! The versions of containerd that were measured, each written as what changed since the one before.
 
 use super::{
-    Adjust, CdiInjection, Configure, ConflictStyle, ErrorTexts, Fate, Life, Profile, Requests,
-    Series,
+    Adjust, CdiInjection, Configure, ConflictStyle, ErrorTexts, Fate, Life, Maker, Profile,
+    Requests, Series,
 };
 
 /// What it calls itself.
@@ -26,6 +26,10 @@ pub(super) const V1_7: Profile = Profile {
     splits_synchronize: false,
     validators: false,
     requests: Requests {
+        maker: Maker::Containerd,
+        pids: false,
+        container_name_from_label: false,
+        runtime_path_annotation: "",
         unified: false,
         seccomp_profile: false,
         scheduling: false,

@@ -2,7 +2,7 @@
 //! written as what CRI-O itself does in another way.
 
 use super::containerd::{V1_7, V2_1, V2_2_0, V2_3};
-use super::{Adjust, ErrorTexts, Life, Profile, Requests, Series};
+use super::{Adjust, ErrorTexts, Life, Maker, Profile, Requests, Series};
 
 /// What it calls itself.
 pub(super) const NAME: &str = "cri-o";
@@ -28,6 +28,10 @@ const fn adjust(rules: Adjust) -> Adjust {
 /// What every version sends, whatever its NRI library.
 const fn requests(rules: Requests) -> Requests {
     Requests {
+        maker: Maker::CriO,
+        pids: true,
+        container_name_from_label: true,
+        runtime_path_annotation: "io.kubernetes.cri-o.PlatformRuntimePath",
         cdi_devices: false,
         seccomp_profile: false,
         seccomp_policy: false,
@@ -47,7 +51,10 @@ pub(super) const V1_31: Profile = Profile {
     errors: ERRORS,
     life: Life::CRI_O,
     oci_runtime_in_create: true,
-    requests: requests(V1_7.requests),
+    requests: Requests {
+        pids: false,
+        ..requests(V1_7.requests)
+    },
     adjust: adjust(V1_7.adjust),
     ..V1_7
 };
@@ -96,7 +103,11 @@ pub(super) const V1_37: Profile = Profile {
     errors: ERRORS,
     life: Life::CRI_O,
     oci_runtime_in_create: true,
-    requests: requests(V2_3.requests),
+    requests: Requests {
+        container_name_from_label: false,
+        runtime_path_annotation: "platform-runtime-path.crio.io",
+        ..requests(V2_3.requests)
+    },
     adjust: Adjust {
         time_namespace: true,
         ..adjust(V2_3.adjust)

@@ -147,13 +147,13 @@ pub(crate) fn for_container(name: &str) -> (Sandbox, Container) {
 }
 
 const ENV_FORMS: [(&str, &str); 10] = [
+    ("PATH", "/custom:/bin"),
     ("EMPTY", ""),
     ("EQ", "a=b=c"),
     ("NL", "l1\nl2"),
     ("DUP", "1"),
     ("DUP", "2"),
     ("FROM_IMAGE", "no"),
-    ("PATH", "/custom:/bin"),
     ("UTF", "é✓"),
     ("LD_PRELOAD", "/lib/x.so"),
     ("A.B-C", "odd key"),

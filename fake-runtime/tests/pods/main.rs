@@ -1,4 +1,4 @@
-//! Requests made of pods, held against what four versions of containerd really sent for the same pods.
+//! Requests made of pods, held against what containerd and CRI-O really sent for the same pods.
 
 #![expect(
     clippy::unwrap_used,
@@ -6,6 +6,7 @@
 )]
 
 mod asked;
+mod cri_o;
 
 use std::path::PathBuf;
 
@@ -29,8 +30,8 @@ fn tests_file(name: &str) -> PathBuf {
 
 /// Name and request of every container that was recorded, without what comes of the machine's own configuration:
 /// its base spec (limits and hooks) and the filter behind its default seccomp profile.
-fn recorded(version: &str) -> Vec<(String, CreateContainerRequest)> {
-    let file = tests_file(&format!("recorded/requests-containerd-{version}.jsonl.gz"));
+fn recorded(runtime: &str) -> Vec<(String, CreateContainerRequest)> {
+    let file = tests_file(&format!("recorded/requests-{runtime}.jsonl.gz"));
     let rows: Vec<Value> = jsonl::read(&file).unwrap();
     let created = rows
         .into_iter()
@@ -47,10 +48,15 @@ fn recorded(version: &str) -> Vec<(String, CreateContainerRequest)> {
     created.map(request).collect()
 }
 
+/// What the machine of the recordings had.
+fn host() -> Host {
+    let text = std::fs::read_to_string(tests_file("applied/host.json")).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
 /// The node of the recordings, with what only the recording tells of it.
 fn node(request: &CreateContainerRequest) -> Node {
-    let text = std::fs::read_to_string(tests_file("applied/host.json")).unwrap();
-    let mut host: Host = serde_json::from_str(&text).unwrap();
+    let mut host = host();
     for node in host.nodes.values_mut() {
         node.mode = 0o666;
     }
@@ -87,7 +93,7 @@ fn every_recorded_request_is_what_its_pod_makes() {
     let mut compared = 0;
     for version in VERSIONS {
         let profile = Profile::find(version).unwrap();
-        for (name, recorded) in recorded(version) {
+        for (name, recorded) in recorded(&format!("containerd-{version}")) {
             let node = node(&recorded);
             let (sandbox, container) = asked::for_container(&name);
             let containerd = Containerd {
@@ -138,7 +144,7 @@ fn manifests_make_what_was_recorded_for_the_same_pods() {
     let mut compared = 0;
     for version in VERSIONS {
         let profile = Profile::find(version).unwrap();
-        let recorded = recorded(version);
+        let recorded = recorded(&format!("containerd-{version}"));
         for pod in &pods {
             for index in 0..pod.spec.init_containers.len() + pod.spec.containers.len() {
                 let mut all = pod.spec.init_containers.iter().chain(&pod.spec.containers);

@@ -6,11 +6,12 @@ use nri_proto::api::{
     OptionalUInt64, SecurityProfile, security_profile::ProfileType,
 };
 
-use super::Containerd;
 use crate::pod::cri::{Container, Device, PidNamespace, Resources, Sandbox};
 use crate::pod::manifest::{SeccompProfile, SeccompType};
+use crate::pod::node::Node;
+use crate::profile::Profile;
 
-pub(super) fn pod(sandbox: &Sandbox, id: &str) -> LinuxPodSandbox {
+pub(in crate::pod) fn pod(sandbox: &Sandbox, id: &str) -> LinuxPodSandbox {
     let namespaces = sandbox.namespaces;
     let own = [
         ("pid", namespaces.pid != PidNamespace::Node),
@@ -50,8 +51,9 @@ pub(super) fn pod(sandbox: &Sandbox, id: &str) -> LinuxPodSandbox {
     }
 }
 
-pub(super) fn container(
-    containerd: Containerd<'_>,
+pub(in crate::pod) fn container(
+    profile: &Profile,
+    node: &Node,
     sandbox: &Sandbox,
     container: &Container,
     id: &str,
@@ -59,8 +61,8 @@ pub(super) fn container(
     let resources = &container.resources;
     let oom_score_adj = resources.oom_score_adj.map(|value| OptionalInt { value });
     let seccomp = container.seccomp.as_ref();
-    let seccomp = seccomp.filter(|_| containerd.profile.requests.seccomp_profile);
-    let pid = containerd.node.sandbox_pid;
+    let seccomp = seccomp.filter(|_| profile.requests.seccomp_profile);
+    let pid = node.sandbox_pid;
     let of_pod = |kind: &str, file: &str| namespace(kind, &format!("/proc/{pid}/ns/{file}"));
     LinuxContainer {
         namespaces: vec![
@@ -74,7 +76,7 @@ pub(super) fn container(
             of_pod("network", "net"),
         ],
         devices: if container.privileged {
-            containerd.node.devices.iter().map(device).collect()
+            node.devices.iter().map(device).collect()
         } else {
             container.devices.iter().map(device).collect()
         },
@@ -133,7 +135,7 @@ fn device(device: &Device) -> LinuxDevice {
     }
 }
 
-fn namespace(kind: &str, path: &str) -> LinuxNamespace {
+pub(in crate::pod) fn namespace(kind: &str, path: &str) -> LinuxNamespace {
     LinuxNamespace {
         r#type: kind.to_owned(),
         path: path.to_owned(),

@@ -35,7 +35,7 @@ pub(super) fn of(sandbox: &Sandbox, container: &Container, pod_id: &str) -> Vec<
     mounts
 }
 
-fn file_systems(privileged: bool) -> Vec<Mount> {
+pub(in crate::pod) fn file_systems(privileged: bool) -> Vec<Mount> {
     let access = if privileged { "rw" } else { "ro" };
     let mount = |destination: &str, kind: &str, source: &str, options: &[&str]| Mount {
         destination: destination.to_owned(),
@@ -113,7 +113,7 @@ fn pod_files(sandbox: &Sandbox, readonly: bool, pod_id: &str) -> Vec<Mount> {
     ]
 }
 
-fn bind(mount: &cri::Mount) -> Mount {
+pub(in crate::pod) fn bind(mount: &cri::Mount) -> Mount {
     let propagation = match mount.propagation {
         Propagation::None => "rprivate",
         Propagation::HostToContainer => "rslave",
