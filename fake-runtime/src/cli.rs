@@ -1,5 +1,6 @@
 //! The command line of the `fake-runtime` tool, and the parts of it that tools for one plugin are made of.
 
+mod asking;
 mod bench;
 mod check;
 mod record;
@@ -17,7 +18,6 @@ pub use simulate::Simulate;
 
 use crate::one_line::last_line;
 use crate::product::Product;
-use crate::profile::{Profile, UnknownVersion};
 use clap::{Parser, Subcommand};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -120,11 +120,6 @@ impl Command {
             Self::Vectors(args) => args.run(out),
         }
     }
-}
-
-/// The profile of a version that was typed.
-fn profile(version: &str) -> std::result::Result<&'static Profile, UnknownVersion> {
-    Profile::find(version)
 }
 
 /// How long what is still going on may take to end.

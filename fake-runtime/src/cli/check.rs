@@ -6,13 +6,13 @@ use std::path::PathBuf;
 
 use crate::check::{Check, Group, Outcome, Samples, Subject};
 use crate::pod::manifest;
-use crate::profile::Profile;
 use clap::builder::styling::Style;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use serde::Serialize;
 
+use super::asking::Asking;
 use super::show::{DIM, GREEN, RED, YELLOW};
-use super::{Output, Result, Verdict, profile};
+use super::{Output, Result, Verdict};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -20,7 +20,7 @@ Examples:
   fake-runtime check --plugin ./my-plugin -- -nri-socket {socket}
   fake-runtime check --plugin ./my-plugin --only conformance
   fake-runtime check --plugin ./my-plugin --only deadline --only restart --output json
-  fake-runtime check --plugin ./my-plugin --pod pod-that-it-adjusts.yaml --containerd 2.3";
+  fake-runtime check --plugin ./my-plugin --pod pod-that-it-adjusts.yaml --runtime cri-o-1.37";
 
 /// Check whether a plugin keeps to what a runtime expects of it.
 ///
@@ -38,9 +38,8 @@ pub(super) struct Args {
     /// Only this check, or the checks of this group; may be given more than once
     #[arg(long, value_name = "CHECK", value_parser = checks())]
     only: Vec<Only>,
-    /// The containerd that asks: a version, or HEAD
-    #[arg(long, value_name = "VERSION", default_value = "2.1", value_parser = profile)]
-    containerd: &'static Profile,
+    #[command(flatten)]
+    asking: Asking,
     /// Ask about the containers of this Pod manifest too; may be given more than once
     #[arg(long, value_name = "FILE")]
     pod: Vec<PathBuf>,
@@ -71,7 +70,7 @@ impl Args {
             format!("cannot find the plugin {}: {error}", self.plugin.display())
         })?)
         .args(self.args)
-        .profile(self.containerd)
+        .profile(self.asking.profile().unwrap_or_default())
         .samples(Samples::with(pods));
         super::block_on(async {
             let mut passed_any = false;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::api::plugin;
+use crate::api::{ConfigureRequest, plugin};
 use crate::profile::Profile;
 use crate::recording::{Redactor, Row};
 use crate::scripted::ScriptedPlugin;
@@ -65,7 +65,7 @@ impl Args {
     async fn record(&self, out: &mut dyn Write) -> Result {
         let (sender, mut requests) = mpsc::unbounded_channel();
         let recorder = ScriptedPlugin::new(&self.index, &self.name)
-            .subscribe(|configure| every_event(&configure.runtime_version))
+            .subscribe(|configure| every_event(configure))
             .others(|_, _| Some(Vec::new()))
             .observe(move |method, payload| {
                 // Fails only once recording has ended.
@@ -95,9 +95,10 @@ impl Args {
 }
 
 /// Every event but the validation that the runtime has. One that is not known may be older than it should be.
-fn every_event(runtime_version: &str) -> i32 {
+fn every_event(configure: &ConfigureRequest) -> i32 {
     const VALIDATE_CONTAINER_ADJUSTMENT: i32 = 1 << 13;
     let oldest = Profile::find("1.7").map_or(0, |profile| profile.events);
-    let known = Profile::find(runtime_version).map_or(oldest, |profile| profile.events);
+    let known = Profile::of(&configure.runtime_name, &configure.runtime_version);
+    let known = known.map_or(oldest, |profile| profile.events);
     known & !VALIDATE_CONTAINER_ADJUSTMENT
 }

@@ -2,17 +2,16 @@
 
 use std::path::Path;
 
+use super::asking::Asking;
 use crate::pod::{Allocation, Simulation};
-use crate::profile::Profile;
 use crate::requests::{self, Requests, RequestsError};
 
 /// Options of every command that takes Pod manifests, recordings and requests.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "What a file leaves open")]
 pub struct Simulate {
-    /// The containerd that asks: a version, or HEAD [default: that of the recording, otherwise 2.1]
-    #[arg(long, value_name = "VERSION", value_parser = super::profile)]
-    containerd: Option<&'static Profile>,
+    #[command(flatten)]
+    asking: Asking,
     /// How many GPUs the device plugin gives each container [default: as its limit nvidia.com/gpu says]
     #[arg(long, value_name = "N")]
     gpus: Option<u32>,
@@ -32,7 +31,7 @@ impl Simulate {
     /// What files leave open, as it was typed.
     pub fn simulation(&self) -> Simulation {
         Simulation {
-            profile: self.containerd.unwrap_or_default(),
+            profile: self.asking.profile().unwrap_or_default(),
             image_env: self.image_env.clone(),
             allocation: Allocation {
                 gpus: self.gpus,
@@ -42,11 +41,11 @@ impl Simulate {
         }
     }
 
-    /// The requests of a file, and the containerd that makes them.
+    /// The requests of a file, and the runtime that makes them.
     pub fn read(&self, file: &Path) -> Result<Requests, RequestsError> {
         let read = requests::read(file, &self.simulation())?;
         Ok(Requests {
-            profile: self.containerd.unwrap_or(read.profile),
+            profile: self.asking.profile().unwrap_or(read.profile),
             ..read
         })
     }

@@ -22,9 +22,9 @@ use crate::tree::{Entry, TreeError};
 pub struct Scenario {
     #[serde(rename = "kind")]
     _kind: Kind,
-    /// The version that asks.
-    #[serde(default)]
-    pub containerd: Option<String>,
+    /// The runtime that asks: `cri-o-1.37`. A version alone is containerd's.
+    #[serde(default, alias = "containerd")]
+    pub runtime: Option<String>,
     /// What faults draw from.
     #[serde(default)]
     pub seed: u64,
@@ -216,7 +216,7 @@ impl Scenario {
 
     /// The version that asks, where it does not say, is that of the simulation.
     pub(super) fn simulation(&self, given: &Simulation) -> Result<Simulation, UnknownVersion> {
-        let profile = match &self.containerd {
+        let profile = match &self.runtime {
             Some(version) => Profile::find(version)?,
             None => given.profile,
         };
