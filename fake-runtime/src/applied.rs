@@ -15,7 +15,7 @@ pub use row::{Row, RowPlugin};
 use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
-use crate::create::{CreateError, Outcome, Reason, create};
+use crate::create::{Answer, CreateError, Outcome, Reason, create};
 use crate::host::Host;
 use crate::oci::Spec;
 use crate::profile::UnknownVersion;
@@ -52,6 +52,22 @@ fn lines(differences: &[Difference]) -> String {
 pub fn is_row(object: &Value) -> bool {
     let has = |field| object.get(field).is_some();
     has("version") && has("before") && has("after") && (has("adjust") || has("answers"))
+}
+
+/// Whether what comes of a row depends on the node: it names CDI devices, or mounts with a propagation.
+pub fn needs_host(row: &Value) -> bool {
+    let Ok(row) = Row::deserialize(row) else {
+        return false;
+    };
+    let mut plugins = row.plugins().into_iter();
+    plugins.any(|plugin| match plugin.answer {
+        Answer::Adjust(adjustment) => {
+            let mut options = adjustment.mounts.iter().flat_map(|mount| &mount.options);
+            !adjustment.cdi_devices.is_empty()
+                || options.any(|option| matches!(option.as_str(), "rslave" | "rshared"))
+        }
+        Answer::Error { .. } | Answer::Lost(_) => false,
+    })
 }
 
 /// Plays a row's container, and compares the spec or the error, and what each plugin was asked.

@@ -4,7 +4,7 @@
 //!
 //! | to | see |
 //! | --- | --- |
-//! | choose a containerd version, an inventory, timeouts | [`runtime::Builder`] |
+//! | choose a runtime's version, an inventory, timeouts | [`runtime::Builder`] |
 //! | expect things of plugins, and fail the test with a report otherwise | [`runtime::Expectation`] |
 //! | misbehave as no containerd should | the methods of [`FakeRuntime`] that say so |
 //! | start a plugin's binary | [`process::PluginCommand`] |
@@ -13,7 +13,7 @@
 //! | write a small plugin | [`scripted`] |
 //! | read what changed in a spec, item by item | [`changes`] |
 //! | apply an adjustment to a spec without any socket | [`create`], [`collect`], [`apply`] |
-//! | hold that to recordings of containerd | [`profile`], [`applied`] |
+//! | hold that to recordings of containerd and CRI-O | [`profile`], [`applied`], [`sent`] |
 
 pub mod applied;
 pub mod apply;
@@ -41,6 +41,7 @@ pub mod requests;
 pub mod runtime;
 pub mod scenario;
 pub mod scripted;
+pub mod sent;
 pub mod tree;
 
 pub use nri_proto::api;

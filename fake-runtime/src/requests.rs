@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::one_line::on_one_line;
-use nri_proto::api::{ConfigureRequest, CreateContainerRequest};
-use serde::Deserialize as _;
+use nri_proto::api::CreateContainerRequest;
 use serde_json::Value;
 
 use crate::create::CreateError;
@@ -12,6 +11,7 @@ use crate::jsonl::{self, JsonlError};
 use crate::pod::manifest::{self, ManifestError};
 use crate::pod::{self, Simulation};
 use crate::profile::Profile;
+use crate::sent;
 
 /// Why a file gives no requests.
 #[derive(Debug, thiserror::Error)]
@@ -54,7 +54,7 @@ pub enum RequestsError {
 /// The requests of a file.
 #[derive(Clone, Debug)]
 pub struct Requests {
-    /// The containerd that makes them: the recorded one, where it is known, otherwise that of the simulation.
+    /// The runtime that makes them: the recorded one, where it is known, otherwise that of the simulation.
     pub profile: &'static Profile,
     /// In order.
     pub requests: Vec<CreateContainerRequest>,
@@ -104,7 +104,7 @@ pub fn in_text(
     }
     let profile = rows
         .iter()
-        .find_map(configured_by)
+        .find_map(sent::runtime)
         .unwrap_or(simulation.profile);
     Ok(Requests { profile, requests })
 }
@@ -133,15 +133,6 @@ fn of_request(path: &Path, request: &Value) -> Result<CreateContainerRequest, Re
         path: path.to_owned(),
         source,
     })
-}
-
-/// The containerd of a recording, by what it said of itself in Configure.
-fn configured_by(row: &Value) -> Option<&'static Profile> {
-    if row["rpc"] != "Configure" {
-        return None;
-    }
-    let configure = ConfigureRequest::deserialize(&row["request"]).ok()?;
-    Profile::of(&configure.runtime_name, &configure.runtime_version).ok()
 }
 
 /// The request in a row of a recording, or the row itself where it is one.
@@ -218,6 +209,23 @@ mod tests {
                 Ok(vec!["n/p/c".to_owned(); count]),
                 "{text}"
             );
+        }
+    }
+
+    #[test]
+    fn a_recording_is_replayed_as_the_runtime_that_it_is_of() {
+        let request = r#"{"rpc": "CreateContainer", "request": {"pod": {"name": "p"}}}"#;
+        for (name, version, profile) in [
+            ("cri-o", "1.34.11", "cri-o-1.34"),
+            ("containerd", "v2.3.4", "containerd-2.3"),
+            ("somebody", "1.0.0", "containerd-2.1"),
+        ] {
+            let configure = format!(
+                r#"{{"rpc": "Configure", "request": {{"runtime_name": "{name}", "runtime_version": "{version}"}}}}"#
+            );
+            let text = format!("{configure}\n{request}\n");
+            let read = in_text(Path::new("file"), &text, &Simulation::default()).unwrap();
+            assert_eq!(read.profile.to_string(), profile);
         }
     }
 

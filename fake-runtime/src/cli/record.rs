@@ -65,7 +65,7 @@ impl Args {
     async fn record(&self, out: &mut dyn Write) -> Result {
         let (sender, mut requests) = mpsc::unbounded_channel();
         let recorder = ScriptedPlugin::new(&self.index, &self.name)
-            .subscribe(|configure| every_event(configure))
+            .subscribe(every_event)
             .others(|_, _| Some(Vec::new()))
             .observe(move |method, payload| {
                 // Fails only once recording has ended.

@@ -11,10 +11,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::Value;
 
 use super::{Output, Result};
 use crate::host::Host;
-use crate::{applied, jsonl};
+use crate::profile::Profile;
+use crate::{applied, jsonl, sent};
 use report::Report;
 
 pub use report::Outcome;
@@ -23,6 +25,7 @@ pub use row::Row;
 const EXAMPLES: &str = "\
 Examples:
   fake-runtime vectors --host tests/applied/host.json tests/applied/*.jsonl.gz
+  fake-runtime vectors tests/recorded/requests-*.jsonl.gz
   fake-runtime vectors rows.jsonl --only 2.3.4/ --output json";
 
 /// The tool that plays cases. It lies beside this one.
@@ -31,7 +34,7 @@ const CASES_TOOL: &str = "mock-node";
 /// Replay recorded rows and compare what comes of them with what came then.
 ///
 /// A row of applied adjustments has what plugins answered, and the OCI spec before and after: it is played against the
-/// profile of its containerd, and needs no plugin. Where a row is a case, with a command line, a staged tree and a
+/// profile of its runtime, and needs no plugin. A recorded request is held against that profile too. Where a row is a case, with a command line, a staged tree and a
 /// request, everything is handed over to `mock-node vectors`.
 ///
 /// Prints what differs, and as the last line how many passed, failed and were skipped. As JSON, every row's outcome.
@@ -74,7 +77,9 @@ impl Args {
     pub fn rows<C: DeserializeOwned>(&self) -> Result<Vec<Row<C>>> {
         let mut rows = Vec::new();
         for file in &self.files {
-            rows.extend(jsonl::read::<Row<C>>(file)?);
+            let mut of_file = jsonl::read::<Row<C>>(file)?;
+            Row::told(&mut of_file);
+            rows.extend(of_file);
         }
         rows.retain(|row| row.id().contains(&self.only));
         Ok(rows)
@@ -93,18 +98,18 @@ impl Args {
         start: impl Fn(C) -> P,
     ) -> Result {
         let host = self.host.as_deref().map(read_host).transpose()?;
-        let host = host.unwrap_or_default();
         let mut report = Report::new(self.output);
         let playing: Vec<_> = rows
             .into_iter()
             .map(|row| match row {
-                Row::Applied { id, row } => (id, Playing::Applied(row)),
+                Row::Applied { id, row } => (id, Playing::Played(applied(&row, host.as_ref()))),
+                Row::Sent { id, row, profile } => (id, Playing::Played(sent(&row, profile))),
                 Row::Case { id, case } => (id, Playing::Case(start(case))),
             })
             .collect();
         for (id, playing) in playing {
             let outcome = match playing {
-                Playing::Applied(row) => applied::check(&row, &host).into(),
+                Playing::Played(outcome) => outcome,
                 Playing::Case(playing) => playing.await?,
             };
             report.row(out, &id, &outcome)?;
@@ -115,8 +120,26 @@ impl Args {
 
 /// What comes of a row, some time.
 enum Playing<P> {
-    Applied(serde_json::Value),
+    Played(Outcome),
     Case(P),
+}
+
+fn applied(row: &Value, host: Option<&Host>) -> Outcome {
+    match host {
+        Some(host) => applied::check(row, host).into(),
+        None if applied::needs_host(row) => {
+            Outcome::Skipped("what comes of it depends on the node: give --host".to_owned())
+        }
+        None => applied::check(row, &Host::default()).into(),
+    }
+}
+
+fn sent(row: &Value, profile: Option<&'static Profile>) -> Outcome {
+    match profile.map(|profile| sent::check(row, profile)) {
+        Some(Ok(())) => Outcome::Passed,
+        Some(Err(failure)) => Outcome::Failed(failure.to_string()),
+        None => Outcome::Skipped("no Configure before it says whose request it is".to_owned()),
+    }
 }
 
 /// Becomes the tool that plays cases, with the same arguments. Returns only where that cannot be.

@@ -1,6 +1,7 @@
 //! What the profiles say of versions, held against what was recorded of them.
 
 use fake_runtime::profile::{Profile, REGISTRATION_TIMEOUT_MS, REQUEST_TIMEOUT_MS};
+use fake_runtime::sent;
 use nri_proto::api::ConfigureRequest;
 use serde_json::Value;
 
@@ -98,5 +99,35 @@ fn an_event_mask_is_accepted_where_it_was() {
             }
         }
         assert_eq!(masks, 8);
+    }
+}
+
+#[test]
+fn every_recorded_request_is_one_that_its_profile_sends() {
+    for version in RECORDED {
+        let profile = Profile::find(version).unwrap();
+        for row in data::rows(&format!("recorded/requests-{version}.jsonl.gz")) {
+            assert!(sent::is_row(&row));
+            if let Err(failure) = sent::check(&row, profile) {
+                panic!("{version}, {}: {failure}", row["container"]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_request_that_another_runtime_sends_is_told_with_the_field_that_gives_it_away() {
+    let rows = data::rows("recorded/requests-crio-1.37.0.jsonl.gz");
+    let row = rows.iter().find(|row| row["container"] == "plain").unwrap();
+    for (profile, field) in [
+        ("containerd-2.3", "linux.resources.pids"),
+        ("cri-o-1.34", "user"),
+        ("cri-o-1.31", "linux.resources.pids"),
+    ] {
+        let failure = sent::check(row, Profile::find(profile).unwrap()).unwrap_err();
+        assert_eq!(
+            failure.to_string(),
+            format!("CreateContainer: {profile} should not send {field} as here")
+        );
     }
 }

@@ -4,7 +4,8 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use crate::applied;
+use crate::profile::Profile;
+use crate::{applied, sent};
 
 /// A row of any kind.
 #[derive(Debug)]
@@ -23,12 +24,36 @@ pub enum Row<C> {
         /// As it came.
         row: Value,
     },
+    /// Of a recording of requests.
+    Sent {
+        /// Runtime, method and container.
+        id: String,
+        /// As it came.
+        row: Value,
+        /// Whose recording it is, where that is known.
+        profile: Option<&'static Profile>,
+    },
 }
 
 impl<C> Row<C> {
     pub(super) fn id(&self) -> &str {
         match self {
-            Self::Case { id, .. } | Self::Applied { id, .. } => id,
+            Self::Case { id, .. } | Self::Applied { id, .. } | Self::Sent { id, .. } => id,
+        }
+    }
+
+    /// Tells rows of recorded requests whose they are, which the recording's Configure says.
+    pub(super) fn told(rows: &mut [Self]) {
+        let mut sent = rows.iter().filter_map(|row| match row {
+            Self::Sent { row, .. } => sent::runtime(row),
+            Self::Case { .. } | Self::Applied { .. } => None,
+        });
+        let Some(runtime) = sent.next() else { return };
+        for row in rows {
+            if let Self::Sent { id, profile, .. } = row {
+                *profile = Some(runtime);
+                *id = format!("{runtime}/{id}");
+            }
         }
     }
 }
@@ -40,13 +65,20 @@ impl<'de, C: DeserializeOwned> Deserialize<'de> for Row<C> {
         if applied::is_row(&row) {
             let id = format!("{}/{}", text("version"), text("case"));
             Ok(Self::Applied { id, row })
+        } else if sent::is_row(&row) {
+            let id = match row["container"].as_str() {
+                Some(container) => format!("{}/{container}", text("rpc")),
+                None => text("rpc"),
+            };
+            let profile = None;
+            Ok(Self::Sent { id, row, profile })
         } else if row.get("flags").is_some() {
             let id = text("id");
             let case = serde_json::from_value(row).map_err(D::Error::custom)?;
             Ok(Self::Case { id, case })
         } else {
             Err(D::Error::custom(
-                "neither a case nor a row of applied adjustments",
+                "neither a case, nor a row of applied adjustments, nor a recorded request",
             ))
         }
     }
