@@ -5,6 +5,7 @@ mod error;
 mod health_addr;
 mod host;
 mod registration;
+mod shown;
 mod staging_gate;
 #[cfg(test)]
 mod tests;
@@ -25,22 +26,10 @@ use crate::logging;
 use crate::path::{self, AbsolutePath};
 use values::{absolute, boolean, choice, filled, items, text};
 
-/// Where containerd listens for NRI plugins.
-const SOCKET_PATH: &str = "/var/run/nri/nri.sock";
-/// The name of a plugin that was given none.
+/// Default of --plugin-name.
 pub(crate) const PLUGIN_NAME: &str = "mokka-nri-plugin";
-/// The order of a plugin that was given none.
+/// Default of --plugin-index.
 pub(crate) const PLUGIN_INDEX: &str = "10";
-/// Where the probes listen.
-const HEALTH_ADDR: &str = ":8080";
-/// The namespaces that are skipped.
-const EXCLUDED_NAMESPACES: &str = "kube-system";
-/// The annotation that keeps a pod as it is.
-const OPT_OUT_ANNOTATION: &str = "nvml-mock.nvidia.com/inject";
-/// The overlay on the host.
-const OVERLAY_HOST_PATH: &str = "/var/lib/nvml-mock";
-/// The overlay in the container.
-const OVERLAY_MOUNT_PATH: &str = "/opt/nvml-mock";
 /// The preloaded libraries, in preload order, below the overlay.
 const LD_PRELOAD_SHIMS: [&str; 4] = [
     "driver/usr/local/lib/libibmockumad.so.1",
@@ -50,20 +39,6 @@ const LD_PRELOAD_SHIMS: [&str; 4] = [
 ];
 /// The topology document, below the overlay on either side.
 const TOPOLOGY: &str = "topology/topology.yaml";
-/// The annotation that asks for all mock GPUs.
-const DEVICE_ANNOTATION: &str = "nvml-mock.nvidia.com/devices";
-/// The GPU nodes, below the overlay.
-const DEVICES: &str = "driver/dev";
-/// The CDI device that stands for all mock GPUs.
-const CDI_DEVICE_NAME: &str = "nvml-mock.nvidia.com/gpu=all";
-/// Where its specification is.
-const CDI_SPEC_HOST_PATH: &str = "/var/run/cdi/nvml-mock-nri.yaml";
-/// The annotation that asks for the mock InfiniBand tools.
-const INFINIBAND_ANNOTATION: &str = "nvml-mock.nvidia.com/infiniband";
-/// The annotation that asks for the mock IMEX channels.
-const IMEX_CHANNEL_ANNOTATION: &str = "nvml-mock.nvidia.com/imex-channels";
-/// The IMEX channel nodes, below the overlay.
-const IMEX_CHANNELS: &str = "driver/dev/nvidia-caps-imex-channels";
 
 /// The words for the least severe log line that is written.
 const LOG_LEVELS: [(&str, LevelFilter); 5] = [
@@ -167,107 +142,99 @@ impl Config {
     ///
     /// The first value that could not work.
     pub fn resolve(flags: Flags) -> Result<Self, ConfigError> {
-        // Named one by one, so that a flag that nothing comes of is a compile error.
-        let Flags {
-            feature_gates,
-            log_level,
-            log_format,
-            log_file,
-            health_addr,
-            agent_staged_url,
-            staging_lock_path,
-            socket_path,
-            plugin_name,
-            plugin_index,
-            excluded_namespaces,
-            opt_out_annotation,
-            overlay_host_path,
-            overlay_mount_path,
-            ld_preload_shims,
-            node_name,
-            topology_host_path,
-            topology_mount_path,
-            device_annotation,
-            device_host_path,
-            device_injection_mode,
-            cdi_device_name,
-            cdi_spec_host_path,
-            infiniband_annotation,
-            imex_channel_annotation,
-            imex_channel_host_path,
-            compute_domain_staging,
-        } = flags;
-
-        let overlay_host = absolute("overlay-host-path", overlay_host_path, OVERLAY_HOST_PATH)?;
-        let overlay_mount = absolute("overlay-mount-path", overlay_mount_path, OVERLAY_MOUNT_PATH)?;
+        let overlay_host = absolute(
+            "overlay-host-path",
+            flags.overlay_host_path,
+            "/var/lib/nvml-mock",
+        )?;
+        let overlay_mount = absolute(
+            "overlay-mount-path",
+            flags.overlay_mount_path,
+            "/opt/nvml-mock",
+        )?;
         let on_host = |flag, path, below| absolute(flag, path, overlay_host.join(below).as_str());
         let in_container =
             |flag, path, below| absolute(flag, path, overlay_mount.join(below).as_str());
         // The program that this one replaces took the mode with blanks around it.
-        let mode = device_injection_mode.map(|mode| mode.trim().to_owned());
+        let mode = flags
+            .device_injection_mode
+            .map(|mode| mode.trim().to_owned());
         let mode = choice(
             "device-injection-mode",
             mode,
             DeviceInjectionMode::Raw,
             &MODES,
         )?;
-        let cdi_device_name = text(cdi_device_name, CDI_DEVICE_NAME);
+        let cdi_device_name = text(flags.cdi_device_name, "nvml-mock.nvidia.com/gpu=all");
         if mode == DeviceInjectionMode::Cdi {
             cdi_name::check(&cdi_device_name).map_err(|cause| {
                 ConfigError::invalid("cdi-device-name", &cdi_device_name, cause)
             })?;
         }
-        let gates = feature_gates.unwrap_or_default();
+        let gates = flags.feature_gates.unwrap_or_default();
         let feature_gates = FeatureGates::parse(&gates)
             .map_err(|error| ConfigError::invalid("feature-gates", &gates, error))?;
 
         Ok(Self {
             feature_gates,
-            log_level: choice("log-level", log_level, LevelFilter::INFO, &LOG_LEVELS)?,
+            log_level: choice("log-level", flags.log_level, LevelFilter::INFO, &LOG_LEVELS)?,
             log_format: choice(
                 "log-format",
-                log_format,
+                flags.log_format,
                 logging::Format::Json,
                 &LOG_FORMATS,
             )?,
-            log_file: filled(log_file)
+            log_file: filled(flags.log_file)
                 .map(|path| absolute("log-file", Some(path), ""))
                 .transpose()?,
-            health_addr: HealthAddr::parse(health_addr.as_deref().unwrap_or(HEALTH_ADDR))?,
-            staging_gate: StagingGate::resolve(agent_staged_url, staging_lock_path, &overlay_host)?,
-            socket_path: path::clean(&text(socket_path, SOCKET_PATH)),
-            plugin_name: registration::name(text(plugin_name, PLUGIN_NAME))?,
-            plugin_index: registration::index(text(plugin_index, PLUGIN_INDEX))?,
-            excluded_namespaces: match excluded_namespaces {
+            health_addr: HealthAddr::parse(flags.health_addr.as_deref().unwrap_or(":8080"))?,
+            staging_gate: StagingGate::resolve(
+                flags.agent_staged_url,
+                flags.staging_lock_path,
+                &overlay_host,
+            )?,
+            socket_path: path::clean(&text(flags.socket_path, "/var/run/nri/nri.sock")),
+            plugin_name: registration::name(text(flags.plugin_name, PLUGIN_NAME))?,
+            plugin_index: registration::index(text(flags.plugin_index, PLUGIN_INDEX))?,
+            excluded_namespaces: match flags.excluded_namespaces {
                 Some(lists) => items(lists).collect(),
-                None => BTreeSet::from([EXCLUDED_NAMESPACES.to_owned()]),
+                None => BTreeSet::from(["kube-system".to_owned()]),
             },
-            opt_out_annotation: text(opt_out_annotation, OPT_OUT_ANNOTATION),
-            ld_preload_shims: shims(ld_preload_shims.unwrap_or_default(), &overlay_mount),
-            node_name: filled(node_name),
-            topology_host_path: on_host("topology-host-path", topology_host_path, TOPOLOGY)?,
+            opt_out_annotation: text(flags.opt_out_annotation, "nvml-mock.nvidia.com/inject"),
+            ld_preload_shims: shims(flags.ld_preload_shims.unwrap_or_default(), &overlay_mount),
+            node_name: filled(flags.node_name),
+            topology_host_path: on_host("topology-host-path", flags.topology_host_path, TOPOLOGY)?,
             topology_mount_path: in_container(
                 "topology-mount-path",
-                topology_mount_path,
+                flags.topology_mount_path,
                 TOPOLOGY,
             )?,
-            device_annotation: text(device_annotation, DEVICE_ANNOTATION),
-            device_host_path: on_host("device-host-path", device_host_path, DEVICES)?,
+            device_annotation: text(flags.device_annotation, "nvml-mock.nvidia.com/devices"),
+            device_host_path: on_host("device-host-path", flags.device_host_path, "driver/dev")?,
             device_injection_mode: mode,
             cdi_device_name,
             cdi_spec_host_path: absolute(
                 "cdi-spec-host-path",
-                cdi_spec_host_path,
-                CDI_SPEC_HOST_PATH,
+                flags.cdi_spec_host_path,
+                "/var/run/cdi/nvml-mock-nri.yaml",
             )?,
-            infiniband_annotation: text(infiniband_annotation, INFINIBAND_ANNOTATION),
-            imex_channel_annotation: text(imex_channel_annotation, IMEX_CHANNEL_ANNOTATION),
+            infiniband_annotation: text(
+                flags.infiniband_annotation,
+                "nvml-mock.nvidia.com/infiniband",
+            ),
+            imex_channel_annotation: text(
+                flags.imex_channel_annotation,
+                "nvml-mock.nvidia.com/imex-channels",
+            ),
             imex_channel_host_path: on_host(
                 "imex-channel-host-path",
-                imex_channel_host_path,
-                IMEX_CHANNELS,
+                flags.imex_channel_host_path,
+                "driver/dev/nvidia-caps-imex-channels",
             )?,
-            compute_domain_staging: boolean("compute-domain-staging", compute_domain_staging)?,
+            compute_domain_staging: boolean(
+                "compute-domain-staging",
+                flags.compute_domain_staging,
+            )?,
             overlay_host_path: overlay_host,
             overlay_mount_path: overlay_mount,
         })

@@ -1,6 +1,7 @@
 //! Feature gates, with Kubernetes' syntax and rules.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use crate::flags::boolean;
 use crate::logging::on_one_line;
@@ -114,6 +115,13 @@ impl FeatureGates {
         SPECS
             .iter()
             .map(|spec| (spec.name, self.enabled(spec.gate)))
+    }
+}
+
+impl fmt::Display for FeatureGates {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let states = self.states().map(|(name, state)| format!("{name}={state}"));
+        out.write_str(&states.collect::<Vec<_>>().join(","))
     }
 }
 

@@ -23,7 +23,6 @@ use crate::path::AbsolutePath;
 use crate::probes::{self, Probed, SharedGate};
 use crate::session::{ConnectError, Identity, Origin, SOCKET_VARIABLE, Session, SessionError};
 use crate::signals::Stop;
-use crate::version;
 
 /// How long a thread that read the disk is kept for the next container: starting one anew would be most of
 /// that one's time.
@@ -87,7 +86,7 @@ pub fn run(
     let flags = match Flags::parse(args, variable)? {
         Invocation::Run(flags) => *flags,
         Invocation::Print(text) => {
-            // Who closed stdout does not want the text.
+            // Ignore a broken pipe.
             let _ = io::stdout().write_all(text.as_bytes());
             return Ok(());
         }
@@ -200,72 +199,8 @@ fn serve_probes(
 }
 
 fn log_start(config: &Config) {
-    // Every field by name, so that a flag that is added cannot be left out.
-    let Config {
-        feature_gates,
-        log_level,
-        log_format,
-        log_file,
-        health_addr,
-        staging_gate,
-        socket_path,
-        plugin_name,
-        plugin_index,
-        excluded_namespaces,
-        opt_out_annotation,
-        overlay_host_path,
-        overlay_mount_path,
-        ld_preload_shims,
-        node_name,
-        topology_host_path,
-        topology_mount_path,
-        device_annotation,
-        device_host_path,
-        device_injection_mode,
-        cdi_device_name,
-        cdi_spec_host_path,
-        infiniband_annotation,
-        imex_channel_annotation,
-        imex_channel_host_path,
-        compute_domain_staging,
-    } = config;
-    tracing::info!(
-        version = version::VERSION,
-        commit = version::COMMIT,
-        %log_level,
-        %log_format,
-        log_file = text(log_file.as_ref()),
-        health_addr = text(health_addr.as_ref()),
-        agent_staged_url = text(staging_gate.as_ref().map(|gate| &gate.url)),
-        staging_lock_path = text(staging_gate.as_ref().map(|gate| &gate.lock_path)),
-        socket_path,
-        plugin_name,
-        plugin_index,
-        excluded_namespaces = excluded_namespaces.iter().cloned().collect::<Vec<_>>().join(","),
-        opt_out_annotation,
-        %overlay_host_path,
-        %overlay_mount_path,
-        ld_preload_shims = ld_preload_shims.join(","),
-        node_name = text(node_name.as_ref()),
-        %topology_host_path,
-        %topology_mount_path,
-        device_annotation,
-        %device_host_path,
-        %device_injection_mode,
-        cdi_device_name,
-        %cdi_spec_host_path,
-        infiniband_annotation,
-        imex_channel_annotation,
-        %imex_channel_host_path,
-        compute_domain_staging,
-        "starting",
-    );
-    for (gate, enabled) in feature_gates.states() {
+    config.log();
+    for (gate, enabled) in config.feature_gates.states() {
         tracing::info!(gate, enabled, "feature gate");
     }
-}
-
-/// What is off is logged as it is typed: empty.
-fn text(value: Option<impl ToString>) -> String {
-    value.map(|value| value.to_string()).unwrap_or_default()
 }

@@ -4,174 +4,62 @@
 
 use std::process::Command;
 
+use clap::CommandFactory as _;
+use nri_plugin::config::Config;
+use nri_plugin::flags::{Flags, Invocation};
 use serde_json::Value;
 
-/// A flag's name, its variable, its default, another value, and what that one resolves to.
-type Flag = (
-    &'static str,
-    &'static str,
-    &'static str,
-    &'static str,
-    &'static str,
-);
-
-/// All flags but the feature gates, which are logged one by one.
-const FLAGS: [Flag; 25] = [
-    ("log-level", "MOKKA_LOG_LEVEL", "info", "DEBUG", "debug"),
-    ("log-format", "MOKKA_LOG_FORMAT", "json", "JSON", "json"),
+/// For each kind of value, as the help calls it, one value and what it is resolved to.
+const VALUES: [(&str, &str, &str); 14] = [
     (
-        "health-addr",
-        "MOKKA_NRI_HEALTH_ADDR",
-        ":8080",
-        "127.0.0.1:0",
-        "127.0.0.1:0",
+        "GATES",
+        "RequireStagedOverlay=1",
+        "RequireStagedOverlay=true,RealDriverGuard=true",
     ),
-    (
-        "agent-staged-url",
-        "MOKKA_NRI_AGENT_STAGED_URL",
-        "",
-        "http://agent",
-        "http://agent:80/",
-    ),
-    (
-        "staging-lock-path",
-        "MOKKA_NRI_STAGING_LOCK_PATH",
-        "",
-        "/run//lock",
-        "/run/lock",
-    ),
-    (
-        "socket-path",
-        "MOKKA_NRI_SOCKET_PATH",
-        "/var/run/nri/nri.sock",
-        "/nowhere/./nri.sock",
-        "/nowhere/nri.sock",
-    ),
-    (
-        "plugin-name",
-        "MOKKA_NRI_PLUGIN_NAME",
-        "mokka-nri-plugin",
-        "nvml-mock",
-        "nvml-mock",
-    ),
-    ("plugin-index", "MOKKA_NRI_PLUGIN_INDEX", "10", "07", "07"),
-    (
-        "excluded-namespaces",
-        "MOKKA_NRI_EXCLUDED_NAMESPACES",
-        "kube-system",
-        " b ,,a",
-        "a,b",
-    ),
-    (
-        "opt-out-annotation",
-        "MOKKA_NRI_OPT_OUT_ANNOTATION",
-        "nvml-mock.nvidia.com/inject",
-        "k/out",
-        "k/out",
-    ),
-    (
-        "overlay-host-path",
-        "MOKKA_NRI_OVERLAY_HOST_PATH",
-        "/var/lib/nvml-mock",
-        "/host/",
-        "/host",
-    ),
-    (
-        "overlay-mount-path",
-        "MOKKA_NRI_OVERLAY_MOUNT_PATH",
-        "/opt/nvml-mock",
-        "/x/../mount",
-        "/mount",
-    ),
-    (
-        "ld-preload-shims",
-        "MOKKA_NRI_LD_PRELOAD_SHIMS",
-        "/opt/nvml-mock/driver/usr/local/lib/libibmockumad.so.1,\
-         /opt/nvml-mock/driver/usr/local/lib/libibmockverbs.so.1,\
-         /opt/nvml-mock/driver/usr/local/lib/libibmocksys.so.1,\
-         /opt/nvml-mock/driver/usr/local/lib/libmockfs.so.1",
-        "b.so, /a.so",
-        "/opt/nvml-mock/b.so,/a.so",
-    ),
-    ("node-name", "NODE_NAME", "", "node-1", "node-1"),
-    (
-        "topology-host-path",
-        "MOKKA_NRI_TOPOLOGY_HOST_PATH",
-        "/var/lib/nvml-mock/topology/topology.yaml",
-        "/t",
-        "/t",
-    ),
-    (
-        "topology-mount-path",
-        "MOKKA_NRI_TOPOLOGY_MOUNT_PATH",
-        "/opt/nvml-mock/topology/topology.yaml",
-        "/t",
-        "/t",
-    ),
-    (
-        "device-annotation",
-        "MOKKA_NRI_DEVICE_ANNOTATION",
-        "nvml-mock.nvidia.com/devices",
-        "k/gpu",
-        "k/gpu",
-    ),
-    (
-        "device-host-path",
-        "MOKKA_NRI_DEVICE_HOST_PATH",
-        "/var/lib/nvml-mock/driver/dev",
-        "/dev",
-        "/dev",
-    ),
-    (
-        "device-injection-mode",
-        "MOKKA_NRI_DEVICE_INJECTION_MODE",
-        "raw",
-        "CDI",
-        "cdi",
-    ),
-    (
-        "cdi-device-name",
-        "MOKKA_NRI_CDI_DEVICE_NAME",
-        "nvml-mock.nvidia.com/gpu=all",
-        "v/c=d",
-        "v/c=d",
-    ),
-    (
-        "cdi-spec-host-path",
-        "MOKKA_NRI_CDI_SPEC_HOST_PATH",
-        "/var/run/cdi/nvml-mock-nri.yaml",
-        "/s",
-        "/s",
-    ),
-    (
-        "infiniband-annotation",
-        "MOKKA_NRI_INFINIBAND_ANNOTATION",
-        "nvml-mock.nvidia.com/infiniband",
-        "k/ib",
-        "k/ib",
-    ),
-    (
-        "imex-channel-annotation",
-        "MOKKA_NRI_IMEX_CHANNEL_ANNOTATION",
-        "nvml-mock.nvidia.com/imex-channels",
-        "k/imex",
-        "k/imex",
-    ),
-    (
-        "imex-channel-host-path",
-        "MOKKA_NRI_IMEX_CHANNEL_HOST_PATH",
-        "/var/lib/nvml-mock/driver/dev/nvidia-caps-imex-channels",
-        "/i",
-        "/i",
-    ),
-    (
-        "compute-domain-staging",
-        "MOKKA_NRI_COMPUTE_DOMAIN_STAGING",
-        "false",
-        "T",
-        "true",
-    ),
+    ("LEVEL", "DEBUG", "debug"),
+    ("FORMAT", "JSON", "json"),
+    ("HOST:PORT", "127.0.0.1:0", "127.0.0.1:0"),
+    ("URL", "http://agent", "http://agent:80/"),
+    ("PATH", "/x/../given/./it/", "/given/it"),
+    ("NAME", "given", "given"),
+    ("INDEX", "07", "07"),
+    ("NAMESPACES", " b ,,a", "a,b"),
+    ("KEY", "my.io/key", "my.io/key"),
+    ("PATHS", "b.so, /a.so", "/opt/nvml-mock/b.so,/a.so"),
+    ("MODE", "CDI", "cdi"),
+    ("DEVICE", "v/c=d", "v/c=d"),
+    ("BOOL", "T", "true"),
 ];
+
+/// A flag of the help.
+struct Flag {
+    name: String,
+    variable: String,
+    value: &'static str,
+    /// What the value is resolved to.
+    meaning: &'static str,
+}
+
+/// Every flag of the help but --log-file.
+fn flags() -> Vec<Flag> {
+    let flag = |arg: &clap::Arg| {
+        let (name, variable) = (arg.get_long()?, arg.get_env()?.to_str()?);
+        let kind = arg.get_value_names()?.first()?;
+        let of_kind = VALUES.iter().find(|(known, ..)| *known == kind.as_str());
+        let (_, value, meaning) =
+            of_kind.unwrap_or_else(|| panic!("--{name}: which values does a {kind} have?"));
+        Some(Flag {
+            name: name.to_owned(),
+            variable: variable.to_owned(),
+            value,
+            meaning,
+        })
+    };
+    let flags = Flags::command();
+    let flags = flags.get_arguments().filter_map(flag);
+    // It takes the log elsewhere, and has tests of its own below.
+    flags.filter(|flag| flag.name != "log-file").collect()
+}
 
 /// What the plugin logs until it fails on what should be the connection that a runtime passed on: before that,
 /// it speaks to nobody.
@@ -228,57 +116,69 @@ fn other_half(flag: &str) -> &'static str {
 }
 
 #[test]
-fn every_flag_has_its_documented_default() {
+fn every_flag_is_logged_with_its_default() {
+    let Invocation::Run(flags) = Flags::parse(["--health-addr=".into()], |_| None).unwrap() else {
+        panic!("no help was asked for")
+    };
     let start = resolved(&[], &[]);
-    for (flag, _, default, ..) in FLAGS {
-        // The default would listen where others may.
-        if flag != "health-addr" {
-            assert_eq!(field(&start, flag), default, "{flag}");
-        }
+    for arg in Config::resolve(*flags).unwrap().command_line() {
+        let (flag, default) = arg[2..].split_once('=').unwrap();
+        assert_eq!(field(&start, flag), default, "{flag}");
     }
 }
 
 #[test]
-fn every_flag_is_taken_with_one_dash_or_two() {
-    for (flag, _, _, value, meaning) in FLAGS {
+fn every_flag_is_taken_with_one_dash_or_two_and_from_its_variable() {
+    for Flag {
+        name,
+        variable,
+        value,
+        meaning,
+    } in flags()
+    {
+        let other = other_half(&name);
         for dashes in ["-", "--"] {
-            let arg = format!("{dashes}{flag}={value}");
-            let start = resolved(&[&arg, other_half(flag)], &[]);
-            assert_eq!(field(&start, flag), meaning, "{arg}");
+            let arg = format!("{dashes}{name}={value}");
+            assert_eq!(
+                field(&resolved(&[&arg, other], &[]), &name),
+                meaning,
+                "{arg}"
+            );
         }
-    }
-}
-
-#[test]
-fn every_flag_is_taken_from_its_variable() {
-    for (flag, variable, _, value, meaning) in FLAGS {
-        let start = resolved(&[other_half(flag)], &[(variable, value)]);
-        assert_eq!(field(&start, flag), meaning, "{variable}={value}");
+        let start = resolved(&[other], &[(&variable, value)]);
+        assert_eq!(field(&start, &name), meaning, "{variable}={value}");
     }
 }
 
 #[test]
 fn the_flag_wins_when_both_are_set() {
-    for (flag, variable, default, value, meaning) in FLAGS {
-        let arg = format!("--{flag}={value}");
-        let start = resolved(&[&arg, other_half(flag)], &[(variable, default)]);
-        assert_eq!(field(&start, flag), meaning, "{flag}");
+    for Flag {
+        name,
+        variable,
+        value,
+        meaning,
+    } in flags()
+    {
+        let arg = format!("--{name}={value}");
+        let start = resolved(&[&arg, other_half(&name)], &[(&variable, "")]);
+        assert_eq!(field(&start, &name), meaning, "{name}");
     }
 }
 
 #[test]
 fn an_empty_value_is_the_default_or_off() {
-    for (flag, variable, default, ..) in FLAGS {
-        let expected = match flag {
-            "health-addr" | "excluded-namespaces" => "",
-            _ => default,
+    let defaults = resolved(&[], &[]);
+    for Flag { name, variable, .. } in flags() {
+        let expected = match &*name {
+            "health-addr" | "excluded-namespaces" => String::new(),
+            _ => field(&defaults, &name),
         };
         for (args, variables) in [
-            (&[format!("--{flag}=").as_str()][..], &[][..]),
-            (&[], &[(variable, "")]),
+            (&[format!("--{name}=").as_str()][..], &[][..]),
+            (&[], &[(variable.as_str(), "")]),
         ] {
             let start = resolved(args, variables);
-            assert_eq!(field(&start, flag), expected, "{args:?} {variables:?}");
+            assert_eq!(field(&start, &name), expected, "{args:?} {variables:?}");
         }
     }
 }

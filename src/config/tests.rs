@@ -2,6 +2,8 @@
 
 use std::ffi::OsString;
 
+use clap::CommandFactory as _;
+
 use super::*;
 use crate::feature_gates::Gate;
 use crate::flags::Invocation;
@@ -71,6 +73,28 @@ fn without_flags_everything_has_its_documented_default() {
         compute_domain_staging: false,
     };
     assert_eq!(resolve(&[]), expected);
+}
+
+#[test]
+fn all_of_it_can_be_said_by_a_command_line() {
+    let gate = [
+        "--agent-staged-url=http://agent/stagedz",
+        "--staging-lock-path=/run/lock",
+    ];
+    for given in [&[][..], &gate, &["--node-name=n", "--health-addr="]] {
+        let config = resolve(given);
+        let said = config.command_line();
+        let said: Vec<_> = said.iter().map(String::as_str).collect();
+        assert_eq!(resolve(&said), config);
+
+        let command = Flags::command();
+        let flags = command
+            .get_arguments()
+            .filter(|arg| arg.get_env().is_some());
+        let flags = flags.filter_map(clap::Arg::get_long);
+        let said = said.iter().map(|arg| &arg[2..arg.find('=').unwrap()]);
+        assert_eq!(said.collect::<Vec<_>>(), flags.collect::<Vec<_>>());
+    }
 }
 
 #[test]

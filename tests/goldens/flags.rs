@@ -11,6 +11,7 @@ use insta::assert_snapshot;
 use nri_model::tree::{Node, Tree};
 use nri_model::{CommandLine, World};
 use nri_plugin::config::Config;
+use nri_plugin::decide::Outcome;
 use nri_proto::api::{Container, CreateContainerRequest, PodSandbox};
 use similar::{ChangeTag, TextDiff};
 
@@ -20,39 +21,14 @@ use crate::{goldens, plugin, spec};
 #[test]
 fn every_flag_resolves_and_answers_as_written_down() {
     let _goldens = goldens::in_directory("flags");
-    for flag in FLAGS.iter().chain(&GATE) {
-        assert_snapshot!(flag.name, golden(flag));
+    for flag in FLAGS.iter() {
+        assert_snapshot!(flag.name.as_str(), golden(flag));
     }
 }
 
-/// The two flags of the staging gate, each beside the other.
-const GATE: [Flag; 2] = [
-    Flag {
-        name: "agent-staged-url",
-        variable: "MOKKA_NRI_AGENT_STAGED_URL",
-        good: &["http://10.0.0.1:9000/stagedz", "HTTP://[::1]"],
-        bad: &[
-            "",
-            "https://agent/",
-            "http://",
-            "agent:80",
-            "http://agent:65536/",
-        ],
-    },
-    Flag {
-        name: "staging-lock-path",
-        variable: "MOKKA_NRI_STAGING_LOCK_PATH",
-        good: &[
-            "/run/lock//staging.lock",
-            "/var/lib/nvml-mock/../staging.lock",
-        ],
-        bad: &["", "staging.lock", "/var/lib/nvml-mock/staging.lock"],
-    },
-];
-
 /// What has to be given besides, for a flag to matter.
 fn companions(flag: &Flag) -> &'static [&'static str] {
-    match flag.name {
+    match &*flag.name {
         "cdi-device-name" | "cdi-spec-host-path" => &["--device-injection-mode=cdi"],
         "topology-host-path" | "topology-mount-path" => {
             &["--node-name=node-1", "--compute-domain-staging"]
@@ -95,24 +71,14 @@ fn golden(flag: &Flag) -> String {
     text
 }
 
-/// A configuration with a line for each field.
+/// A configuration with a line for each flag.
 fn fields(config: &Config) -> String {
-    let pretty = format!("{config:#?}");
-    let mut text = String::new();
-    for line in pretty.lines().skip(1) {
-        let depth = line.len() - line.trim_start().len();
-        let starts = depth == 4 && !line.trim_start().starts_with([')', '}', ']']);
-        text += if starts && !text.is_empty() { "\n" } else { "" };
-        text += line.trim();
-    }
-    text.trim_end_matches('}').to_owned() + "\n"
+    let line = |arg: String| arg[2..].replacen('=', ": ", 1) + "\n";
+    config.command_line().into_iter().map(line).collect()
 }
 
 fn is_of(field: &str, flag: &Flag) -> bool {
-    field
-        .split(':')
-        .next()
-        .is_some_and(|name| name.replace('_', "-") == flag.name)
+    field.starts_with(&format!("{}: ", flag.name))
 }
 
 /// The lines that went and came.
@@ -176,7 +142,7 @@ fn answer(config: &Config, pod: PodSandbox, container: Container) -> String {
     let request = plugin::request(Some(&pod), Some(&container));
     let answered = plugin::answer(config, &world(), &request);
     let Some(adjustment) = answered.adjustment else {
-        return format!("{:?}", answered.outcome);
+        return left_alone(&answered.outcome);
     };
     // What a CDI name stands for is the node's to know.
     let names: String = adjustment
@@ -205,6 +171,17 @@ fn answer(config: &Config, pod: PodSandbox, container: Container) -> String {
             .iter()
             .map(|change| format!("{change}\n"))
             .collect::<String>()
+}
+
+/// What becomes of a container that is not adjusted.
+fn left_alone(outcome: &Outcome) -> String {
+    let reason = match outcome {
+        Outcome::Adjusted(_) => String::new(),
+        Outcome::Unmodified(reason) => reason.as_str().to_owned(),
+        Outcome::Gated { reason } => reason.clone(),
+        Outcome::Refused(refusal) => refusal.to_string(),
+    };
+    format!("{}: {reason}", outcome.name())
 }
 
 /// Something staged wherever one of the flags' values looks; without `driver/config`, so that

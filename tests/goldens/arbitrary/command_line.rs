@@ -1,40 +1,45 @@
 //! Command lines.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
+use clap::CommandFactory as _;
 use nri_model::{CommandLine, Settings};
+use nri_plugin::flags::Flags;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::text::text;
 
-/// A flag, its environment variable, values that it takes, and values that it refuses.
+/// A flag of the plugin's help, and values to give it.
 #[derive(Debug)]
 pub(crate) struct Flag {
     /// Its name, without dashes.
-    pub(crate) name: &'static str,
+    pub(crate) name: String,
     /// Its environment variable.
-    pub(crate) variable: &'static str,
+    pub(crate) variable: String,
     /// Values that it takes.
     pub(crate) good: &'static [&'static str],
     /// Values that keep the process from starting.
     pub(crate) bad: &'static [&'static str],
 }
 
-const fn flag(
-    name: &'static str,
-    variable: &'static str,
-    good: &'static [&'static str],
-    bad: &'static [&'static str],
-) -> Flag {
-    Flag {
-        name,
-        variable,
-        good,
-        bad,
-    }
-}
+/// Every flag, as the help has it.
+pub(crate) static FLAGS: LazyLock<Vec<Flag>> = LazyLock::new(|| {
+    let flag = |arg: &clap::Arg| {
+        let (name, variable) = (arg.get_long()?, arg.get_env()?.to_str()?);
+        let kind = arg.get_value_names()?.first()?;
+        let (good, bad) = values(name, kind);
+        Some(Flag {
+            name: name.to_owned(),
+            variable: variable.to_owned(),
+            good,
+            bad,
+        })
+    };
+    Flags::command().get_arguments().filter_map(flag).collect()
+});
 
 const KEYS: &[&str] = &[
     "",
@@ -45,196 +50,108 @@ const KEYS: &[&str] = &[
 ];
 const RELATIVE: &[&str] = &["rel", ".", "../x", " /x"];
 
-/// Every flag.
-pub(crate) const FLAGS: &[Flag] = &[
-    flag(
-        "feature-gates",
-        "MOKKA_FEATURE_GATES",
-        &[
-            "",
-            "RequireStagedOverlay=true",
-            "RealDriverGuard=false",
-            "AllAlpha=true,AllBeta=0",
-            " RequireStagedOverlay = T ,",
-            "AllAlpha=true,RequireStagedOverlay=false",
-            "RequireStagedOverlay=true,RequireStagedOverlay=false",
-        ],
-        &[
-            "Nope=true",
-            "RequireStagedOverlay",
-            "RealDriverGuard=yes",
-            "requirestagedoverlay=true",
-            "AllAlpha=",
-            "=true",
-        ],
-    ),
-    flag(
-        "log-level",
-        "MOKKA_LOG_LEVEL",
-        &["", "debug", "WARNING", "error"],
-        &["trace", "0"],
-    ),
-    flag(
-        "log-format",
-        "MOKKA_LOG_FORMAT",
-        &["", "Plain", "json"],
-        &["text"],
-    ),
-    flag(
-        "log-file",
-        "MOKKA_LOG_FILE",
-        &["", "/run//nri-plugin.log"],
-        RELATIVE,
-    ),
-    flag(
-        "health-addr",
-        "MOKKA_NRI_HEALTH_ADDR",
-        &["", ":0", "127.0.0.1:8080", "[::1]:80", "localhost:65535"],
-        &["8080", ":65536", ":x", "[::1:80", "::1:80", ":-1", "a b:1"],
-    ),
-    flag(
-        "socket-path",
-        "MOKKA_NRI_SOCKET_PATH",
-        &["", "/run/nri.sock"],
-        &[],
-    ),
-    flag(
-        "plugin-name",
-        "MOKKA_NRI_PLUGIN_NAME",
-        &["", "a.b-C_9+"],
-        &["a b", "a/b", "ü"],
-    ),
-    flag(
-        "plugin-index",
-        "MOKKA_NRI_PLUGIN_INDEX",
-        &["", "00", "99"],
-        &["1", "100", "1x", "٠٠", "-1"],
-    ),
-    flag(
-        "excluded-namespaces",
-        "MOKKA_NRI_EXCLUDED_NAMESPACES",
-        &[
-            "",
-            ",",
-            "default",
-            " foo , default ",
-            "nvidia,,foo",
-            "Default",
-        ],
-        &[],
-    ),
-    flag(
-        "opt-out-annotation",
-        "MOKKA_NRI_OPT_OUT_ANNOTATION",
-        KEYS,
-        &[],
-    ),
-    flag(
-        "overlay-host-path",
-        "MOKKA_NRI_OVERLAY_HOST_PATH",
-        &["", "/ov", "/ov//", "/x/../ov/.", "/", "/with space"],
-        RELATIVE,
-    ),
-    flag(
-        "overlay-mount-path",
-        "MOKKA_NRI_OVERLAY_MOUNT_PATH",
-        &["", "/mnt/gpu", "/mnt//gpu/", "/", "/a:b"],
-        RELATIVE,
-    ),
-    flag(
-        "ld-preload-shims",
-        "MOKKA_NRI_LD_PRELOAD_SHIMS",
-        &[
-            "",
-            ",",
-            "a.so",
-            "/abs//b.so, a.so",
-            "../up.so,,",
-            "a.so,a.so",
-        ],
-        &[],
-    ),
-    flag("node-name", "NODE_NAME", &["", "node-1", "n=1", " "], &[]),
-    flag(
-        "topology-host-path",
-        "MOKKA_NRI_TOPOLOGY_HOST_PATH",
-        &["", "/t.yaml", "/dev2/../t.yaml"],
-        RELATIVE,
-    ),
-    flag(
-        "topology-mount-path",
-        "MOKKA_NRI_TOPOLOGY_MOUNT_PATH",
-        &["", "/etc/t.yaml", "/usr/bin//nvidia-imex.real"],
-        RELATIVE,
-    ),
-    flag(
-        "device-annotation",
-        "MOKKA_NRI_DEVICE_ANNOTATION",
-        KEYS,
-        &[],
-    ),
-    flag(
-        "device-host-path",
-        "MOKKA_NRI_DEVICE_HOST_PATH",
-        &["", "/dev2", "/dev2/"],
-        RELATIVE,
-    ),
-    flag(
-        "device-injection-mode",
-        "MOKKA_NRI_DEVICE_INJECTION_MODE",
-        &["", "raw", "cdi", "CDI", " Cdi "],
-        &["both", "c d i", "cd\u{131}"],
-    ),
-    flag(
-        "cdi-device-name",
-        "MOKKA_NRI_CDI_DEVICE_NAME",
-        &["", "v.io/c=d", "vendor.com/class=0:1"],
-        &[],
-    ),
-    flag(
-        "cdi-spec-host-path",
-        "MOKKA_NRI_CDI_SPEC_HOST_PATH",
-        &["", "/t.yaml", "/dev2", "/gone"],
-        &[],
-    ),
-    flag(
-        "infiniband-annotation",
-        "MOKKA_NRI_INFINIBAND_ANNOTATION",
-        KEYS,
-        &[],
-    ),
-    flag(
-        "imex-channel-annotation",
-        "MOKKA_NRI_IMEX_CHANNEL_ANNOTATION",
-        KEYS,
-        &[],
-    ),
-    flag(
-        "imex-channel-host-path",
-        "MOKKA_NRI_IMEX_CHANNEL_HOST_PATH",
-        &["", "/dev2", "/ov/driver/dev"],
-        RELATIVE,
-    ),
-    flag(
-        "compute-domain-staging",
-        "MOKKA_NRI_COMPUTE_DOMAIN_STAGING",
-        &["true", "1", "True", "false", "0"],
-        &["yes", "maybe"],
-    ),
-];
+type Values = &'static [&'static str];
+
+/// Values that a flag takes, and values that it refuses: its own, or those of its kind.
+fn values(name: &str, kind: &str) -> (Values, Values) {
+    match (name, kind) {
+        ("feature-gates", _) => (
+            &[
+                "",
+                "RequireStagedOverlay=true",
+                "RealDriverGuard=false",
+                "AllAlpha=true,AllBeta=0",
+                " RequireStagedOverlay = T ,",
+                "AllAlpha=true,RequireStagedOverlay=false",
+                "RequireStagedOverlay=true,RequireStagedOverlay=false",
+            ],
+            &[
+                "Nope=true",
+                "RequireStagedOverlay",
+                "RealDriverGuard=yes",
+                "requirestagedoverlay=true",
+                "AllAlpha=",
+                "=true",
+            ],
+        ),
+        ("log-level", _) => (&["", "debug", "WARNING", "error"], &["trace", "0"]),
+        ("log-format", _) => (&["", "Plain", "json"], &["text"]),
+        ("log-file", _) => (&["", "/run//nri-plugin.log"], RELATIVE),
+        ("health-addr", _) => (
+            &["", ":0", "127.0.0.1:8080", "[::1]:80", "localhost:65535"],
+            &["8080", ":65536", ":x", "[::1:80", "::1:80", ":-1", "a b:1"],
+        ),
+        ("socket-path", _) => (&["", "/run/nri.sock"], &[]),
+        ("plugin-name", _) => (&["", "a.b-C_9+"], &["a b", "a/b", "ü"]),
+        ("plugin-index", _) => (&["", "00", "99"], &["1", "100", "1x", "٠٠", "-1"]),
+        ("excluded-namespaces", _) => (
+            &[
+                "",
+                ",",
+                "default",
+                " foo , default ",
+                "nvidia,,foo",
+                "Default",
+            ],
+            &[],
+        ),
+        ("overlay-host-path", _) => (
+            &["", "/ov", "/ov//", "/x/../ov/.", "/", "/with space"],
+            RELATIVE,
+        ),
+        ("overlay-mount-path", _) => (&["", "/mnt/gpu", "/mnt//gpu/", "/", "/a:b"], RELATIVE),
+        ("ld-preload-shims", _) => (
+            &[
+                "",
+                ",",
+                "a.so",
+                "/abs//b.so, a.so",
+                "../up.so,,",
+                "a.so,a.so",
+            ],
+            &[],
+        ),
+        ("node-name", _) => (&["", "node-1", "n=1", " "], &[]),
+        ("topology-host-path", _) => (&["", "/t.yaml", "/dev2/../t.yaml"], RELATIVE),
+        ("topology-mount-path", _) => {
+            (&["", "/etc/t.yaml", "/usr/bin//nvidia-imex.real"], RELATIVE)
+        }
+        ("device-host-path", _) => (&["", "/dev2", "/dev2/"], RELATIVE),
+        ("device-injection-mode", _) => (
+            &["", "raw", "cdi", "CDI", " Cdi "],
+            &["both", "c d i", "cd\u{131}"],
+        ),
+        ("cdi-device-name", _) => (&["", "v.io/c=d", "vendor.com/class=0:1"], &[]),
+        ("cdi-spec-host-path", _) => (&["", "/t.yaml", "/dev2", "/gone"], &[]),
+        ("imex-channel-host-path", _) => (&["", "/dev2", "/ov/driver/dev"], RELATIVE),
+        ("agent-staged-url", _) => (
+            &["http://10.0.0.1:9000/stagedz", "HTTP://[::1]"],
+            &[
+                "",
+                "https://agent/",
+                "http://",
+                "agent:80",
+                "http://agent:65536/",
+            ],
+        ),
+        ("staging-lock-path", _) => (
+            &[
+                "/run/lock//staging.lock",
+                "/var/lib/nvml-mock/../staging.lock",
+            ],
+            &["", "staging.lock", "/var/lib/nvml-mock/staging.lock"],
+        ),
+        (_, "KEY") => (KEYS, &[]),
+        (_, "PATH") => (&["", "/given", "/x/../given/"], RELATIVE),
+        (_, "BOOL") => (&["true", "1", "True", "false", "0"], &["yes", "maybe"]),
+        _ => panic!("--{name}: which values does a {kind} have?"),
+    }
+}
 
 /// The two flags of the staging gate, which are given together.
-const GATE: [(&str, &str, &str); 2] = [
-    (
-        "agent-staged-url",
-        "MOKKA_NRI_AGENT_STAGED_URL",
-        "http://127.0.0.1:1/stagedz",
-    ),
-    (
-        "staging-lock-path",
-        "MOKKA_NRI_STAGING_LOCK_PATH",
-        "/lock/staging.lock",
-    ),
+const GATE: [(&str, &str); 2] = [
+    ("agent-staged-url", "http://127.0.0.1:1/stagedz"),
+    ("staging-lock-path", "/lock/staging.lock"),
 ];
 
 /// The flags that most often change what is decided.
@@ -290,11 +207,16 @@ fn given(bad: impl Strategy<Value = bool>) -> impl Strategy<Value = CommandLine>
         ][..],
     );
     let flag = prop_oneof![
-        select(FLAGS.iter().collect::<Vec<_>>()),
         select(
             FLAGS
                 .iter()
-                .filter(|flag| DECISIVE.contains(&flag.name))
+                .filter(|flag| GATE.iter().all(|(name, _)| flag.name != *name))
+                .collect::<Vec<_>>()
+        ),
+        select(
+            FLAGS
+                .iter()
+                .filter(|flag| DECISIVE.contains(&&*flag.name))
                 .collect::<Vec<_>>()
         ),
     ];
@@ -308,18 +230,11 @@ fn given(bad: impl Strategy<Value = bool>) -> impl Strategy<Value = CommandLine>
                 flag.good
             };
             let value = values[value.index(values.len())];
-            give(&mut command_line, flag.name, flag.variable, value, spelling);
+            give(&mut command_line, flag, value, spelling);
         }
         if gated {
-            for (name, variable, value) in GATE {
-                give(
-                    &mut command_line,
-                    name,
-                    variable,
-                    value,
-                    Spelling::TwoDashes,
-                );
-            }
+            let gate = GATE.map(|(name, value)| format!("--{name}={value}"));
+            command_line.arguments.extend(gate);
         }
         command_line
     })
@@ -330,8 +245,7 @@ fn give(
         arguments,
         environment,
     }: &mut CommandLine,
-    name: &str,
-    variable: &str,
+    Flag { name, variable, .. }: &Flag,
     value: &str,
     spelling: Spelling,
 ) {
@@ -356,7 +270,7 @@ pub(crate) fn both_ways(flag: &Flag, value: &str) -> [CommandLine; 2] {
         ..Default::default()
     };
     let variable = CommandLine {
-        environment: BTreeMap::from([(flag.variable.into(), value.into())]),
+        environment: BTreeMap::from([(flag.variable.clone(), value.into())]),
         ..Default::default()
     };
     [argument, variable]

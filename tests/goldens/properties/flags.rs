@@ -36,7 +36,7 @@ proptest! {
         let values = [flag.good, flag.bad].concat();
         let [mut both, _] = both_ways(flag, flag.good[value.index(flag.good.len())]);
         let alone = plugin::start(&both);
-        both.environment.insert(flag.variable.into(), values[other.index(values.len())].into());
+        both.environment.insert(flag.variable.clone(), values[other.index(values.len())].into());
         prop_assert_eq!(plugin::start(&both), alone);
     }
 
