@@ -138,7 +138,7 @@ impl FakeRuntime {
             .await
     }
 
-    /// Everything that plugins did until now, oldest first.
+    /// Everything that plugins did until now, oldest first. Of more than 10,000 things only the last are kept.
     #[must_use]
     pub fn received(&self) -> Vec<Received> {
         self.hub.received()
@@ -209,7 +209,7 @@ impl FakeRuntime {
         lock(&self.expectations).push(expectation);
     }
 
-    /// Judges the expectations now, and forgets them.
+    /// Judges the expectations now, by what is [kept](Self::received), and forgets them.
     ///
     /// # Errors
     ///

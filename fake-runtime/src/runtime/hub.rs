@@ -18,6 +18,9 @@ use super::synchronize::Inventory;
 use crate::host::Host;
 use crate::profile::Profile;
 
+/// How much of what was received is kept, at least: a runtime that runs for days must not grow.
+const KEPT: usize = 10_000;
+
 /// Something that a test waited for did not happen.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("waited {waited:?} for {awaited} in vain; {received}")]
@@ -52,6 +55,16 @@ pub(super) struct State {
     /// The connections that have not ended, by the names that they go by before registering.
     pub(super) open: BTreeSet<String>,
     pub(super) received: Vec<Received>,
+}
+
+impl State {
+    /// Keeps what was received, in place of the oldest where there is much.
+    fn keep(&mut self, received: Received) {
+        self.received.push(received);
+        if self.received.len() == 2 * KEPT {
+            self.received.drain(..KEPT);
+        }
+    }
 }
 
 impl Hub {
@@ -115,8 +128,7 @@ impl Hub {
     }
 
     pub(super) fn note(&self, received: Received) {
-        self.state
-            .send_modify(|state| state.received.push(received));
+        self.state.send_modify(|state| state.keep(received));
     }
 
     /// An answer came over the connection under a stream id that no request waits under.
@@ -124,9 +136,7 @@ impl Hub {
         self.state.send_modify(|state| {
             let registered = state.plugins.iter().find(|it| it.connection == connection);
             let plugin = registered.map_or_else(|| connection.to_owned(), |it| it.info.to_string());
-            state
-                .received
-                .push(Received::StrayAnswer { plugin, stream });
+            state.keep(Received::StrayAnswer { plugin, stream });
         });
     }
 
@@ -137,7 +147,7 @@ impl Hub {
             state.connections += 1;
             plugin = format!("connection {}", state.connections);
             state.open.insert(plugin.clone());
-            state.received.push(Received::Connected {
+            state.keep(Received::Connected {
                 plugin: plugin.clone(),
             });
         });
@@ -151,7 +161,7 @@ impl Hub {
             if !state.open.contains(&plugin.connection) {
                 return;
             }
-            state.received.push(Received::Synchronized {
+            state.keep(Received::Synchronized {
                 plugin: plugin.info.to_string(),
                 parts,
             });
@@ -184,7 +194,7 @@ impl Hub {
                 }
                 None => connection.to_owned(),
             };
-            state.received.push(Received::Closed {
+            state.keep(Received::Closed {
                 plugin,
                 why: why.to_owned(),
             });
@@ -219,4 +229,20 @@ pub(super) fn report(received: &[Received]) -> String {
         let _ = write!(report, "\n{number:>4}. {received}");
     }
     report
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_much_that_is_received_the_last_is_kept() {
+        let mut state = State::default();
+        let connected = |number: usize| Received::Connected {
+            plugin: number.to_string(),
+        };
+        (0..5 * KEPT).for_each(|number| state.keep(connected(number)));
+        assert!(state.received.len() < 2 * KEPT);
+        assert_eq!(state.received.last(), Some(&connected(5 * KEPT - 1)));
+    }
 }
