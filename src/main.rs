@@ -10,7 +10,7 @@ fn main() -> ExitCode {
     match run(std::env::args_os().skip(1), |name| std::env::var_os(name)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // A stderr that takes nothing is no reason to end in another way.
+            // Ignore write errors: the exit code stays.
             let _ = writeln!(io::stderr(), "nri-plugin: {}", last_line(&error));
             ExitCode::FAILURE
         }

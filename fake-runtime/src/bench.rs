@@ -1,6 +1,6 @@
 //! How much a plugin costs: the time of each answer, the processor's time behind it, and memory.
 //!
-//! Two plugins are measured in turns, in the same run, so that the machine's mood is the same for both: the difference
+//! Two plugins are measured in turns, in the same run, so that noise is the same for both: the difference
 //! to a plugin that does nothing is what a plugin adds to the wire itself.
 
 mod process;

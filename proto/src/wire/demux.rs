@@ -6,7 +6,7 @@ mod tests;
 use super::mux::{FrameHeader, MAX_FRAME, PLUGIN_CONNECTION, RUNTIME_CONNECTION};
 use super::reassembly::{Event, Reassembly, take};
 
-/// The peer does not speak NRI's mux, or means no good.
+/// The peer does not speak NRI's mux, or the frame exceeds the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "a {} of {length} bytes on logical connection {connection} is over the limit of {limit}",
