@@ -1,10 +1,12 @@
 //! The `mock-device-plugin` binary.
 
+use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
 use mock_device_plugin::Gpus;
+use tokio::signal::unix::{SignalKind, signal};
 
 /// Hands out the mock GPUs of a node to pods that ask for nvidia.com/gpu.
 #[derive(Parser)]
@@ -34,7 +36,21 @@ async fn main() -> ExitCode {
 async fn run(Flags { overlay, sockets }: Flags) -> Result<(), String> {
     let gpus = Gpus::staged(&overlay)
         .map_err(|error| format!("no mock driver at {}: {error}", overlay.display()))?;
-    mock_device_plugin::run(&sockets, gpus)
-        .await
-        .map_err(|error| error.to_string())
+    let stop = stopped().map_err(|error| format!("cannot take signals: {error}"))?;
+    tokio::select! {
+        ended = mock_device_plugin::run(&sockets, gpus) => ended.map_err(|error| error.to_string()),
+        () = stop => Ok(()),
+    }
+}
+
+/// SIGTERM or SIGINT, which the first process of a container would not notice otherwise.
+fn stopped() -> io::Result<impl Future<Output = ()>> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
 }

@@ -1,7 +1,9 @@
 //! What a kubelet sees of the device plugin.
 
 use std::fs;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
+use std::process::Command;
 
 use mock_device_plugin::v1beta1::device_plugin_client::DevicePluginClient;
 use mock_device_plugin::v1beta1::registration_server::{Registration, RegistrationServer};
@@ -9,8 +11,11 @@ use mock_device_plugin::v1beta1::{
     AllocateRequest, ContainerAllocateRequest, DeviceSpec, Empty, RegisterRequest,
 };
 use mock_device_plugin::{Gpus, RESOURCE, run};
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
 use tokio::net::UnixListener;
 use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 use tokio_stream::wrappers::UnixListenerStream;
 use tonic::transport::{Endpoint, Server};
 use tonic::{Code, Request, Response, Status};
@@ -26,20 +31,75 @@ impl Registration for Kubelet {
     }
 }
 
-#[tokio::test]
-async fn a_kubelet_is_told_of_the_gpus_and_given_their_nodes() {
+/// One that listens in `sockets`, with what it is told. Aborting the task ends it.
+fn kubelet(sockets: &Path) -> (JoinHandle<()>, mpsc::UnboundedReceiver<RegisterRequest>) {
+    let (seen, registrations) = mpsc::unbounded_channel();
+    let socket = UnixListener::bind(sockets.join("kubelet.sock")).unwrap();
+    let kubelet = Server::builder()
+        .add_service(RegistrationServer::new(Kubelet(seen)))
+        .serve_with_incoming(UnixListenerStream::new(socket));
+    let kubelet = tokio::spawn(async { kubelet.await.unwrap() });
+    (kubelet, registrations)
+}
+
+/// A directory with a mock driver, where the sockets are as well.
+fn node_directory() -> TempDir {
     let root = tempfile::tempdir().unwrap();
     let devices = root.path().join("driver/dev");
     fs::create_dir_all(&devices).unwrap();
     for name in ["nvidia1", "nvidia0", "nvidiactl", "nvidia-uvm"] {
         fs::write(devices.join(name), "").unwrap();
     }
-    let (seen, mut registrations) = mpsc::unbounded_channel();
-    let socket = UnixListener::bind(root.path().join("kubelet.sock")).unwrap();
-    let kubelet = Server::builder()
-        .add_service(RegistrationServer::new(Kubelet(seen)))
-        .serve_with_incoming(UnixListenerStream::new(socket));
-    tokio::spawn(kubelet);
+    root
+}
+
+#[tokio::test]
+async fn a_kubelet_that_restarts_is_told_of_the_plugin_again() {
+    let root = node_directory();
+    let (first, mut registrations) = kubelet(root.path());
+    let sockets = root.path().to_owned();
+    let gpus = Gpus::staged(root.path()).unwrap();
+    tokio::spawn(async move { run(&sockets, gpus).await });
+    let registration = registrations.recv().await.unwrap();
+
+    first.abort();
+    // As a kubelet does that starts.
+    let plugin = root.path().join(registration.endpoint);
+    fs::remove_file(&plugin).unwrap();
+    fs::remove_file(root.path().join("kubelet.sock")).unwrap();
+    let (_second, mut registrations) = kubelet(root.path());
+
+    let registration = registrations.recv().await.unwrap();
+    assert_eq!(registration.resource_name, RESOURCE);
+    let socket = Endpoint::try_from(format!("unix://{}", plugin.display())).unwrap();
+    let mut plugin = DevicePluginClient::new(socket.connect().await.unwrap());
+    let mut lists = plugin.list_and_watch(Empty {}).await.unwrap().into_inner();
+    assert_eq!(lists.message().await.unwrap().unwrap().devices.len(), 2);
+}
+
+#[tokio::test]
+async fn a_pod_that_is_deleted_does_not_wait_for_the_plugin_to_be_killed() {
+    let root = node_directory();
+    let (_kubelet, mut registrations) = kubelet(root.path());
+    let mut plugin = Command::new(env!("CARGO_BIN_EXE_mock-device-plugin"))
+        .arg("--overlay")
+        .arg(root.path())
+        .arg("--sockets")
+        .arg(root.path())
+        .spawn()
+        .unwrap();
+    registrations.recv().await.unwrap();
+    let pid = Pid::from_child(&plugin);
+    kill_process(pid, Signal::TERM).unwrap();
+    let ended = tokio::task::spawn_blocking(move || plugin.wait().unwrap());
+    let status = ended.await.unwrap();
+    assert_eq!((status.code(), status.signal()), (Some(0), None));
+}
+
+#[tokio::test]
+async fn a_kubelet_is_told_of_the_gpus_and_given_their_nodes() {
+    let root = node_directory();
+    let (_kubelet, mut registrations) = kubelet(root.path());
     let sockets = root.path().to_owned();
     let gpus = Gpus::staged(root.path()).unwrap();
     tokio::spawn(async move { run(&sockets, gpus).await });
