@@ -2,7 +2,7 @@
 
 use std::fs::{self, Permissions};
 use std::io;
-use std::os::unix::fs::{PermissionsExt as _, lchown, symlink};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _, lchown, symlink};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, FileType, Mode, RawMode, makedev, mknodat};
@@ -109,7 +109,7 @@ pub enum TreeError {
     },
 }
 
-/// Makes `entries` below `root`, in order.
+/// Makes `entries` below `root`, in order. What is there already as it should be stays.
 ///
 /// # Errors
 ///
@@ -135,13 +135,17 @@ fn make(path: &Path, entry: &Entry) -> io::Result<()> {
     if let Some(parent) = path.parent() {
         make_dirs(parent)?;
     }
-    match &entry.kind {
-        Kind::Dir => make_dirs(path)?,
-        Kind::File { content } => fs::write(path, content)?,
-        Kind::Fifo => make_node(path, FileType::Fifo, 0, 0)?,
-        Kind::Char { major, minor } => make_node(path, FileType::CharacterDevice, *major, *minor)?,
-        Kind::Block { major, minor } => make_node(path, FileType::BlockDevice, *major, *minor)?,
-        Kind::Symlink { target } => symlink(target, path)?,
+    let made = match &entry.kind {
+        Kind::Dir => make_dirs(path),
+        Kind::File { content } => fs::write(path, content),
+        Kind::Fifo => make_node(path, FileType::Fifo, 0, 0),
+        Kind::Char { major, minor } => make_node(path, FileType::CharacterDevice, *major, *minor),
+        Kind::Block { major, minor } => make_node(path, FileType::BlockDevice, *major, *minor),
+        Kind::Symlink { target } => symlink(target, path),
+    };
+    match made {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && entry.kind.is_at(path) => {}
+        made => made?,
     }
     // Owner before mode: a change of owner may clear mode bits.
     if entry.uid.is_some() || entry.gid.is_some() {
@@ -172,6 +176,25 @@ fn make_node(path: &Path, kind: FileType, major: u32, minor: u32) -> io::Result<
 }
 
 impl Kind {
+    /// Whether the same link or node is at `path` already.
+    fn is_at(&self, path: &Path) -> bool {
+        let Ok(there) = fs::symlink_metadata(path) else {
+            return false;
+        };
+        let kind = there.file_type();
+        match self {
+            Self::Dir | Self::File { .. } => false,
+            Self::Fifo => kind.is_fifo(),
+            Self::Char { major, minor } => {
+                kind.is_char_device() && there.rdev() == makedev(*major, *minor)
+            }
+            Self::Block { major, minor } => {
+                kind.is_block_device() && there.rdev() == makedev(*major, *minor)
+            }
+            Self::Symlink { target } => fs::read_link(path).is_ok_and(|link| link == *target),
+        }
+    }
+
     fn name(&self) -> &'static str {
         match self {
             Self::Dir => "directory",
@@ -195,8 +218,6 @@ fn octal<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::E
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
-
     use super::*;
 
     #[test]

@@ -21,7 +21,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Where to make it; the directory must not hold a tree yet
+    /// Where to make it; a tree that is there already is completed, and what it has besides stays
     dir: PathBuf,
     /// How many GPUs
     #[arg(long, default_value_t = 4)]

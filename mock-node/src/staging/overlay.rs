@@ -145,7 +145,7 @@ impl Devices {
 }
 
 impl Overlay {
-    /// Makes the tree in `dir`, which must hold none yet.
+    /// Makes the tree in `dir`, or completes the one that is there.
     ///
     /// # Errors
     ///
@@ -317,6 +317,37 @@ mod tests {
             }
             (made, permitted) => panic!("{permitted:?} is permitted, making gave {made:?}"),
         }
+    }
+
+    #[test]
+    fn what_is_staged_already_can_be_staged_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let overlay = Overlay::default();
+        let devices = Devices::as_permitted();
+        overlay.stage(dir.path(), devices).unwrap();
+        fs::remove_file(dir.path().join("driver/dev/nvidia1")).unwrap();
+        let before = fs::symlink_metadata(dir.path().join("driver/dev/nvidia0")).unwrap();
+        overlay.stage(dir.path(), devices).unwrap();
+        let after = fs::symlink_metadata(dir.path().join("driver/dev/nvidia0")).unwrap();
+        assert_eq!(
+            before.ino(),
+            after.ino(),
+            "the node that a container may have"
+        );
+        assert!(dir.path().join("driver/dev/nvidia1").exists());
+    }
+
+    #[test]
+    fn a_node_of_another_kind_in_the_way_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("driver/dev")).unwrap();
+        fs::write(dir.path().join("driver/dev/nvidia0"), "").unwrap();
+        let staged = Overlay::default().stage(dir.path(), Devices::Links);
+        let error = staged.unwrap_err().to_string();
+        assert!(
+            error.ends_with("nvidia0: File exists (os error 17)"),
+            "{error}"
+        );
     }
 
     #[test]
