@@ -13,17 +13,28 @@ mod error;
 mod tests;
 
 use clap::Parser;
+use serde::Serialize;
 
 pub use command_line::Invocation;
 pub use error::FlagError;
+
+/// The end of the help.
+const INSTALLING: &str = "\
+To have the runtime start it, also right after a reboot of the node:
+  nri-plugin install [--root=DIR] [OPTIONS]
+          Copy the program to DIR/opt/nri/plugins, and OPTIONS and the variables as its configuration to
+          DIR/etc/nri/conf.d; DIR is / by default
+  nri-plugin uninstall [--root=DIR] [OPTIONS]
+          Remove what was installed under the same --plugin-name and --plugin-index";
 
 /// Gives containers mock GPUs as the runtime creates them.
 ///
 /// Connects to containerd's NRI socket, is asked about each container before it is created, and adds the
 /// mock driver overlay, its environment and its device nodes to containers that hold a GPU allocation or
 /// whose pod opts in by annotation. Every flag also reads an environment variable; the flag wins.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Parser)]
-#[command(name = "nri-plugin", version = crate::version::VERSION, no_binary_name = true, args_override_self = true)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Parser, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[command(name = "nri-plugin", version = crate::version::VERSION, no_binary_name = true, args_override_self = true, after_help = INSTALLING)]
 pub struct Flags {
     /// Comma-separated Name=true|false pairs [default: none].
     #[arg(long, env = "MOKKA_FEATURE_GATES", value_name = "GATES")]

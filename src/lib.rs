@@ -11,6 +11,7 @@ pub mod flags;
 pub mod gate;
 pub mod health;
 pub mod host;
+pub mod install;
 pub mod logging;
 pub mod metrics;
 pub mod panics;

@@ -16,6 +16,7 @@ use crate::flags::{FlagError, Flags, Invocation};
 use crate::gate::Gate;
 use crate::health::Health;
 use crate::host::Host;
+use crate::install::{self, InstallError, Installation};
 use crate::logging::{Log, RotatedFile};
 use crate::metrics::Metrics;
 use crate::panics::{caught, caught_in, log_panics};
@@ -53,6 +54,9 @@ pub enum RunError {
         /// What listening met with.
         error: io::Error,
     },
+    /// It cannot be installed or removed.
+    #[error(transparent)]
+    Install(#[from] InstallError),
     /// The system refuses what every process has.
     #[error("cannot start: {0}")]
     System(#[from] io::Error),
@@ -78,6 +82,11 @@ pub fn run(
     variable: impl Fn(&str) -> Option<OsString> + Send + 'static,
 ) -> Result<(), RunError> {
     let args: Vec<_> = args.into_iter().collect();
+    if let Some((word, args)) = args.split_first()
+        && let Some(task) = install::Task::named(word)
+    {
+        return install(task, args, variable);
+    }
     let passed_on = variable(SOCKET_VARIABLE).filter(|socket| !socket.is_empty());
     let passed_on = passed_on.map(|socket| Origin::inherited(&socket));
     if let Some(Ok(origin)) = passed_on {
@@ -86,8 +95,7 @@ pub fn run(
     let flags = match Flags::parse(args, variable)? {
         Invocation::Run(flags) => *flags,
         Invocation::Print(text) => {
-            // Ignore a broken pipe.
-            let _ = io::stdout().write_all(text.as_bytes());
+            print(&text);
             return Ok(());
         }
     };
@@ -122,6 +130,30 @@ pub fn run(
         };
         Ok(session.run(stop).await?)
     })
+}
+
+/// Does `task` with the program's own flags: what is installed runs with the same.
+fn install(
+    task: install::Task,
+    args: &[OsString],
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Result<(), RunError> {
+    let (root, args) = install::root(args);
+    match Flags::parse(args.iter().cloned(), variable)? {
+        Invocation::Run(flags) => {
+            let config = Config::resolve((*flags).clone())?;
+            let done = Installation::new(root, &config).run(task, &flags)?;
+            print(&format!("{done}\n"));
+        }
+        Invocation::Print(text) => print(&text),
+    }
+    Ok(())
+}
+
+/// Prints to stdout.
+fn print(text: &str) {
+    // Ignore a broken pipe.
+    let _ = io::stdout().write_all(text.as_bytes());
 }
 
 /// Runs `serve` to its end.

@@ -5,6 +5,7 @@ use std::fmt;
 
 use clap::{Arg, Command, FromArgMatches};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
 use serde_saphyr::UserMessageFormatter;
 
 use super::command_line::parser;
@@ -36,6 +37,26 @@ impl Flags {
         match matches.and_then(|matches| Self::from_arg_matches(&matches)) {
             Ok(flags) => (flags, error),
             Err(wrong) => (Self::default(), error.or(Some(wrong.into()))),
+        }
+    }
+
+    /// The configuration that says the same as these flags.
+    ///
+    /// # Errors
+    ///
+    /// When there is none, because of a character that YAML has no way to write.
+    pub fn to_configuration(&self) -> Result<String, FlagError> {
+        let mut text = String::new();
+        if let Ok(Value::Object(entries)) = serde_json::to_value(self) {
+            for (name, value) in entries.iter().filter(|(_, value)| !value.is_null()) {
+                text += &format!("{name}: {value}\n");
+            }
+        }
+        match Self::configured(&text) {
+            (read, None) if read == *self => Ok(text),
+            (_, error) => Err(error.unwrap_or_else(|| FlagError::Configuration {
+                message: "a value cannot be written as YAML".to_owned(),
+            })),
         }
     }
 }
