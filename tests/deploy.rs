@@ -157,6 +157,15 @@ fn the_probes_are_where_the_plugin_serves_them() {
     }
 }
 
+// Its registration takes a moment, and each probe that comes sooner is an event of the pod.
+#[test]
+fn a_plugin_that_starts_is_not_reported_as_unhealthy() {
+    for pod in pods() {
+        let delay = container(&pod)["readinessProbe"]["initialDelaySeconds"].as_u64();
+        assert!(delay.is_some_and(|seconds| seconds >= 2), "{delay:?}");
+    }
+}
+
 /// A probe that gives up before the plugin has asked the node agent would fail for the wrong reason.
 #[test]
 fn a_probe_waits_longer_than_the_staging_gate_does() {
@@ -265,4 +274,82 @@ fn the_sidecar_is_a_patch_of_a_daemon_set() {
     assert_eq!(component["kind"], "Component");
     assert_eq!(component["patches"][0]["path"], "sidecar.yaml");
     assert_eq!(component["patches"][0]["target"]["kind"], "DaemonSet");
+}
+
+/// The init container of `deploy/installed`, and the pod's volumes that it brings.
+fn installer() -> (Value, Value) {
+    let mut pod = yaml("installed/installed.yaml")["spec"]["template"]["spec"].take();
+    let containers = pod["initContainers"].as_array().unwrap();
+    assert_eq!(containers.len(), 1);
+    (containers[0].clone(), pod["volumes"].take())
+}
+
+/// What the runtime's plugin is configured to by it.
+fn installed_config() -> Config {
+    let (installer, _) = installer();
+    let args = installer["args"].as_array().unwrap().iter();
+    let mut args = args.map(|arg| arg.as_str().unwrap());
+    assert_eq!(args.next(), Some("install"));
+    Config::resolve(Flags::try_parse_from(args).unwrap()).unwrap()
+}
+
+#[test]
+fn the_installed_plugin_is_the_same_as_the_daemon_sets() {
+    let [pod, _] = pods();
+    let installed = installed_config();
+    let expected = Config {
+        log_file: installed.log_file.clone(),
+        ..config(&pod)
+    };
+    assert_eq!(installed, expected);
+    let (installer, _) = installer();
+    assert_eq!(
+        installer["env"],
+        container(&pod)["env"],
+        "variables are installed too"
+    );
+    for field in ["image", "securityContext", "resources"] {
+        assert_eq!(installer[field], container(&pod)[field], "{field}");
+    }
+}
+
+/// Its stdout is nobody's; and below /run nothing is left of it after a reboot.
+#[test]
+fn the_installed_plugin_logs_below_run() {
+    let log = installed_config().log_file.unwrap();
+    assert!(log.as_str().starts_with("/run/"), "{log}");
+}
+
+/// A file is renamed from there into the directory that the runtime reads, which a mount of its own would prevent.
+#[test]
+fn the_installer_has_the_directories_above_those_that_the_runtime_reads() {
+    let (installer, volumes) = installer();
+    let mounts = installer["volumeMounts"].as_array().unwrap().iter();
+    let paths: Vec<_> = mounts
+        .map(|mount| mount["mountPath"].as_str().unwrap())
+        .collect();
+    assert_eq!(paths, ["/opt/nri", "/etc/nri"]);
+    for (volume, path) in volumes.as_array().unwrap().iter().zip(paths) {
+        let directory = json!({ "path": path, "type": "DirectoryOrCreate" });
+        assert_eq!(volume["hostPath"], directory);
+    }
+}
+
+#[test]
+fn the_way_back_removes_what_was_installed() {
+    let uninstalled = yaml("uninstalled/kustomization.yaml");
+    assert_eq!(uninstalled["resources"], json!(["../installed"]));
+    let patch = uninstalled["patches"][0]["patch"].as_str().unwrap();
+    let patch: Value = serde_saphyr::from_str(patch).unwrap();
+    assert_eq!(
+        patch[0]["path"],
+        "/spec/template/spec/initContainers/0/args"
+    );
+    let args = patch[0]["value"].as_array().unwrap().iter();
+    let mut args = args.map(|arg| arg.as_str().unwrap());
+    assert_eq!(args.next(), Some("uninstall"));
+    let removed = Config::resolve(Flags::try_parse_from(args).unwrap()).unwrap();
+    let installed = installed_config();
+    assert_eq!(removed.plugin_name, installed.plugin_name);
+    assert_eq!(removed.plugin_index, installed.plugin_index);
 }
