@@ -1,31 +1,30 @@
 //! From the bytes of a CreateContainer request to those of its answer, whatever happens in between: a request
 //! that cannot be decoded, a panic and a file system that hangs each leave the container as it is.
 
+mod asking;
+mod looking;
+mod pending;
 mod report;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use nri_stub::Reply;
 use thiserror::Error;
-use tokio::time::timeout;
 
-use crate::blocking::Blocking;
 use crate::config::Config;
 use crate::convert::{self, Asked};
-use crate::decide::{self, Decision, Outcome, Refusal, Runtime, Selection, Staged};
-use crate::gate::{Closed, Gate, Held};
-use crate::health::{Health, Ticket};
+use crate::decide::{self, Decision, Outcome, Pod, Runtime, Selection, Staged};
+use crate::gate::Gate;
+use crate::health::Health;
 use crate::metrics::Metrics;
 use crate::panics;
+use looking::{Looking, Places, Stopped};
+use pending::{Pending, State};
 
-/// How many decisions may be reading the disk. The runtime asks one thing at a time, so that all beyond the
-/// first are left over from requests that met a hung mount.
-const MAX_DECIDING: usize = 4;
-
-/// How many may be about entering the gate, whose lock may lie on a hung mount.
-const MAX_ENTERING: usize = 4;
+pub use asking::Asking;
 
 /// Why there is no decision.
 #[derive(Debug, Error)]
@@ -60,6 +59,9 @@ struct Decided {
     closed: Option<&'static str>,
 }
 
+/// Nothing is decided: the request waits, or has been answered by now.
+struct Undecided(Stopped);
+
 /// What answers CreateContainer.
 #[derive(Debug)]
 pub struct Answerer<S> {
@@ -68,8 +70,7 @@ pub struct Answerer<S> {
     gate: Option<Arc<Gate>>,
     health: Arc<Health>,
     metrics: Metrics,
-    deciding: Blocking,
-    entering: Blocking,
+    places: Arc<Places>,
 }
 
 impl<S: Staged + Send + Sync + 'static> Answerer<S> {
@@ -81,15 +82,18 @@ impl<S: Staged + Send + Sync + 'static> Answerer<S> {
         health: Arc<Health>,
         metrics: Metrics,
     ) -> Self {
-        let deciding = Blocking::new(MAX_DECIDING);
+        let (staged, places) = (Arc::new(staged), Arc::<Places>::default());
+        health.reads_again_by({
+            let (config, staged, places) = (config.clone(), staged.clone(), places.clone());
+            move || can_be_read(&config, &*staged, &places)
+        });
         Self {
             config,
-            staged: Arc::new(staged),
+            staged,
             gate,
             health,
             metrics,
-            deciding,
-            entering: Blocking::new(MAX_ENTERING),
+            places,
         }
     }
 
@@ -98,171 +102,135 @@ impl<S: Staged + Send + Sync + 'static> Answerer<S> {
         &self.config
     }
 
-    /// Where requests in flight are kept.
-    pub fn health(&self) -> &Health {
-        &self.health
-    }
-
-    /// The payload that answers the request in `payload`, for which the runtime waits for `patience`.
-    ///
-    /// # Errors
-    ///
-    /// When the container must not be created yet.
-    pub async fn create_container(
-        &self,
-        payload: &[u8],
-        patience: Duration,
-        runtime: Runtime,
-    ) -> Result<Vec<u8>, Refusal> {
-        let begun = Instant::now();
-        let answering = self.answer(payload, patience, runtime, begun);
-        panics::caught_in(answering).await.unwrap_or_else(|panic| {
+    /// The answer to the request that is asked. An error where the container must not be created yet.
+    pub fn create_container(&self, asking: &impl Asking, runtime: Runtime) -> Reply {
+        panics::caught(|| self.answer(asking, runtime)).unwrap_or_else(|panic| {
             // It came before or after what is known of the container.
-            let failure = Failure::Panicked(panic);
-            report::failed(&self.metrics, &Asked::default(), &failure, begun.elapsed());
-            Ok(convert::answer(None))
+            self.settle(asking, &Asked::default(), Err(Failure::Panicked(panic)))
         })
     }
 
-    async fn answer(
-        &self,
-        payload: &[u8],
-        patience: Duration,
-        runtime: Runtime,
-        begun: Instant,
-    ) -> Result<Vec<u8>, Refusal> {
-        let ticket = self.health.begin();
-        let asked = match convert::asked(&self.config, payload) {
+    fn answer(&self, asking: &impl Asking, runtime: Runtime) -> Reply {
+        let _ticket = self.health.begin();
+        let asked = match convert::asked(&self.config, asking.payload()) {
             Ok(asked) => Arc::new(asked),
-            Err(error) => {
-                report::failed(
-                    &self.metrics,
-                    &Asked::default(),
-                    &error.into(),
-                    begun.elapsed(),
-                );
-                return Ok(convert::answer(None));
-            }
+            Err(error) => return self.settle(asking, &Asked::default(), Err(error.into())),
         };
-        let decided = self.decide(&asked, patience, runtime, ticket).await;
-        match decided.and_then(fitting) {
-            Ok(decided) => {
-                report::decided(&self.metrics, &asked, &decided, begun.elapsed());
-                match decided.decision.outcome {
-                    Outcome::Adjusted(adjustment) => Ok(convert::answer(Some(adjustment))),
-                    Outcome::Refused(refusal) => Err(refusal),
-                    Outcome::Unmodified(_) | Outcome::Gated { .. } => Ok(convert::answer(None)),
-                }
-            }
-            Err(failure) => {
-                report::failed(&self.metrics, &asked, &failure, begun.elapsed());
-                Ok(convert::answer(None))
-            }
-        }
-    }
-
-    /// A container that is left alone is decided here and now; for all others the disk is read, on a thread
-    /// that may hang.
-    async fn decide(
-        &self,
-        asked: &Arc<Asked>,
-        patience: Duration,
-        runtime: Runtime,
-        ticket: Arc<Ticket>,
-    ) -> Result<Decided, Failure> {
         let (pod, container) = (asked.pod.as_ref(), asked.container.as_ref());
-        let selection = panics::caught(|| decide::select(&self.config, pod, container))
-            .map_err(Failure::Panicked)?;
+        let selection = match panics::caught(|| decide::select(&self.config, pod, container)) {
+            Ok(selection) => selection,
+            Err(panic) => return self.settle(asking, &asked, Err(Failure::Panicked(panic))),
+        };
         if let Selection::LeaveAlone { .. } = selection {
-            let decision =
-                decide::adjust(&self.config, &selection, container, &*self.staged, runtime);
-            return Ok(Decided {
+            let staged = &*self.staged;
+            let decision = decide::adjust(&self.config, &selection, container, staged, runtime);
+            let decided = Decided {
                 selection,
                 decision,
                 closed: None,
-            });
+            };
+            return self.settle(asking, &asked, Ok(decided));
         }
-        // The last fifth is for the answer's way back, also on a node that is short of CPU: late is lost.
-        let limit = patience * 4 / 5;
-        let (held, left) = match self.enter(limit).await {
-            Ok(entered) => entered,
-            Err(closed) => {
-                let decision = selection.behind_closed_gate(closed.to_string());
-                return Ok(Decided {
-                    selection,
-                    decision,
-                    closed: Some(closed.kind()),
-                });
-            }
-        };
-        let reading = self.read(asked, selection.clone(), runtime, held, ticket);
-        match timeout(left, reading).await {
-            Ok(decided) => decided,
-            Err(_) => {
-                let failure = Failure::TimedOut(left);
-                let decision = selection.behind_closed_gate(failure.to_string());
-                match decision.outcome {
-                    // To leave it as it is would be to create it without what it needs.
-                    Outcome::Refused(_) => Ok(Decided {
-                        selection,
-                        decision,
-                        closed: None,
-                    }),
-                    _ => Err(failure),
-                }
-            }
+        match self.decide(asking, &asked, selection, runtime) {
+            Ok(decided) => self.settle(asking, &asked, decided.and_then(fitting)),
+            Err(Undecided(Stopped::InTheWay)) => Reply::Wait,
+            Err(Undecided(Stopped::Late)) => Reply::Answer(Ok(convert::answer(None))),
         }
     }
 
-    /// Enters the gate where there is one, and says what that left of the time.
-    async fn enter(&self, limit: Duration) -> Result<(Option<Held>, Duration), Closed> {
-        let Some(gate) = &self.gate else {
-            return Ok((None, limit));
-        };
-        let begun = Instant::now();
-        let entering = Arc::clone(gate);
-        let entering = self.entering.run(move || entering.enter(limit));
-        // An eighth more: the gate itself says better what it waited for.
-        let held = match timeout(limit * 9 / 8, entering).await {
-            Ok(Ok(entered)) => entered?,
-            Ok(Err(_)) | Err(_) => return Err(gate.hung()),
-        };
-        Ok((Some(held), limit.saturating_sub(begun.elapsed())))
-    }
-
-    /// Decides by what is staged. For as long as that takes, the gate is held and the request is in flight.
-    async fn read(
+    /// Decides by the gate and the disk, either of which may hang: the request is answered without this then.
+    fn decide(
         &self,
+        asking: &impl Asking,
         asked: &Arc<Asked>,
         selection: Selection,
         runtime: Runtime,
-        held: Option<Held>,
-        ticket: Arc<Ticket>,
-    ) -> Result<Decided, Failure> {
-        let (config, staged) = (Arc::clone(&self.config), Arc::clone(&self.staged));
-        let asked = Arc::clone(asked);
-        let deciding = self.deciding.run(move || {
-            let decision = decide::adjust(
-                &config,
-                &selection,
-                asked.container.as_ref(),
-                &*staged,
-                runtime,
-            );
-            drop((held, ticket));
-            Decided {
-                selection,
-                decision,
-                closed: None,
-            }
-        });
-        deciding
-            .await
-            .map_err(|error| match error.try_into_panic() {
-                Ok(panic) => Failure::Panicked(panics::message(&*panic).to_owned()),
-                Err(cancelled) => Failure::Panicked(cancelled.to_string()),
+    ) -> Result<Result<Decided, Failure>, Undecided> {
+        let came = asking.came();
+        let deadline = asking.deadline();
+        let left = || {
+            deadline.map_or(Duration::MAX, |it| {
+                it.saturating_duration_since(Instant::now())
             })
+        };
+        let budget = deadline.map_or(Duration::MAX, |deadline| deadline - came);
+        let state = match &self.gate {
+            Some(gate) => State::Entering(Arc::clone(gate)),
+            None => State::Reading(budget, None),
+        };
+        let pending = Arc::new(Pending {
+            asked: Arc::clone(asked),
+            selection,
+            came,
+            metrics: self.metrics.clone(),
+            health: Arc::clone(&self.health),
+            state: Mutex::new(state),
+        });
+        let late = Arc::clone(&pending);
+        asking.when_late(move || late.answer_late());
+        if !asking.may_block() {
+            return Err(Undecided(Stopped::InTheWay));
+        }
+        if let Some(gate) = &self.gate {
+            let lock = self.places.look_at(gate.lock_path().as_str());
+            let _looked = lock.ok_or(Undecided(Stopped::InTheWay))?;
+            // An eighth less than there is: the gate itself says best what it waited for.
+            match gate.enter(left() / 8 * 7) {
+                Ok(held) => pending.reads(Some(held), left()),
+                Err(closed) => return Ok(Ok(pending.closed(&closed))),
+            }
+        }
+        let looking = Looking::new(&*self.staged, &self.places, || asking.is_open());
+        let (selection, container) = (&pending.selection, asked.container.as_ref());
+        let decision = panics::caught(|| {
+            decide::adjust(&self.config, selection, container, &looking, runtime)
+        });
+        if let Some(stopped) = looking.stopped() {
+            pending.lets_go();
+            return Err(Undecided(stopped));
+        }
+        self.health.disk_answers();
+        let decided = decision.map(|decision| Decided {
+            selection: selection.clone(),
+            decision,
+            closed: None,
+        });
+        Ok(decided.map_err(Failure::Panicked))
     }
+
+    /// Tells of the decision and gives it as the answer, if it came in time.
+    fn settle(
+        &self,
+        asking: &impl Asking,
+        asked: &Asked,
+        decided: Result<Decided, Failure>,
+    ) -> Reply {
+        if !asking.claim() {
+            return Reply::Answer(Ok(convert::answer(None)));
+        }
+        let took = asking.came().elapsed();
+        Reply::Answer(report::settled(&self.metrics, asked, decided, took))
+    }
+}
+
+/// Whether all that a container can be given can be looked at.
+fn can_be_read(config: &Config, staged: &impl Staged, places: &Places) -> bool {
+    let annotations = [
+        &config.device_annotation,
+        &config.infiniband_annotation,
+        &config.imex_channel_annotation,
+    ];
+    let pod = Pod {
+        annotations: annotations
+            .map(|annotation| (annotation.clone(), "true".to_owned()))
+            .into(),
+        ..Pod::default()
+    };
+    let looking = Looking::new(staged, places, || true);
+    let selection = decide::select(config, Some(&pod), None);
+    let runtime = Runtime::identify("", "");
+    decide::adjust(config, &selection, None, &looking, runtime);
+    looking.stopped().is_none()
 }
 
 /// The decision, if its answer can be sent. Otherwise an error would be sent in its place, over which the runtime

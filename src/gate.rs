@@ -15,6 +15,7 @@ use rustix::fs::{Mode, OFlags};
 use thiserror::Error;
 
 use crate::config::StagingGate;
+use crate::path::AbsolutePath;
 use agent::Agent;
 
 /// Why the gate is closed.
@@ -61,7 +62,7 @@ pub struct Held {
 /// The way to the node agent and its lock.
 #[derive(Debug)]
 pub struct Gate {
-    lock: PathBuf,
+    lock: AbsolutePath,
     agent: Agent,
 }
 
@@ -69,7 +70,7 @@ impl Gate {
     /// A gate that is open while the lock can be taken shared and a GET of the URL is answered with 200.
     pub fn new(config: &StagingGate) -> Self {
         Self {
-            lock: config.lock_path.as_ref().to_owned(),
+            lock: config.lock_path.clone(),
             agent: Agent::new(&config.url),
         }
     }
@@ -88,6 +89,11 @@ impl Gate {
         Ok(Held { _lock: lock })
     }
 
+    /// The file that is locked.
+    pub fn lock_path(&self) -> &AbsolutePath {
+        &self.lock
+    }
+
     /// Why the gate is closed where [`Gate::enter`] does not come back.
     pub fn hung(&self) -> Closed {
         self.unavailable(io::Error::from(io::ErrorKind::TimedOut))
@@ -97,7 +103,7 @@ impl Gate {
     fn lock_shared(&self) -> Result<File, Closed> {
         // To open a FIFO for reading waits for a writer, if it is not told not to.
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-        let lock = rustix::fs::open(&self.lock, flags, Mode::empty());
+        let lock = rustix::fs::open(self.lock.as_ref(), flags, Mode::empty());
         let lock = File::from(lock.map_err(|errno| self.unavailable(io::Error::from(errno)))?);
         match lock.metadata() {
             Ok(metadata) if metadata.is_file() || metadata.is_dir() => {}
@@ -113,7 +119,7 @@ impl Gate {
 
     fn unavailable(&self, cause: impl ToString) -> Closed {
         Closed::LockUnavailable {
-            path: self.lock.clone(),
+            path: self.lock.as_ref().to_owned(),
             cause: cause.to_string(),
         }
     }

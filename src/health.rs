@@ -1,5 +1,7 @@
 //! What the session knows about itself and the probes tell: registered or not, and for how long the
-//! oldest request has been in flight.
+//! oldest request has been in flight, and whether the disk answers.
+
+mod disk;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,6 +12,7 @@ use thiserror::Error;
 
 use crate::gate::Closed;
 use crate::metrics::Metrics;
+use disk::Disk;
 
 /// The request timeout of a runtime that tells none: what NRI's own client library assumes.
 const FALLBACK_REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
@@ -40,6 +43,9 @@ pub enum Unhealthy {
     /// The staging gate is closed.
     #[error("not injecting new containers: {0}")]
     Gated(#[from] Closed),
+    /// A container was left alone because the disk could not be read in time.
+    #[error("not injecting new containers: the host's file system does not answer")]
+    DiskHangs,
 }
 
 /// The state that the session writes and the probes read, from different threads.
@@ -49,6 +55,7 @@ pub struct Health {
     request_timeout_ms: AtomicU64,
     misconfigured: OnceLock<String>,
     in_flight: Mutex<InFlight>,
+    disk: Arc<Disk>,
 }
 
 #[derive(Debug, Default)]
@@ -66,6 +73,7 @@ impl Health {
             request_timeout_ms: AtomicU64::new(0),
             misconfigured: OnceLock::new(),
             in_flight: Mutex::default(),
+            disk: Arc::default(),
         })
     }
 
@@ -93,17 +101,46 @@ impl Health {
         }
     }
 
-    /// A CreateContainer request begins; it is in flight until the last clone of what is returned goes.
-    pub fn begin(self: &Arc<Self>) -> Arc<Ticket> {
+    /// A CreateContainer request begins; it is in flight until what is returned goes, also after the runtime got an
+    /// answer.
+    pub fn begin(self: &Arc<Self>) -> Ticket {
         let mut in_flight = self.in_flight();
         let id = in_flight.next;
         in_flight.next += 1;
         in_flight.started.insert(id, Instant::now());
         self.metrics.requests_in_flight.inc();
-        Arc::new(Ticket {
+        Ticket {
             health: Arc::clone(self),
             id,
-        })
+        }
+    }
+
+    /// By what the disk is read again where it has not answered. Says whether it does.
+    pub fn reads_again_by(&self, read: impl Fn() -> bool + Send + Sync + 'static) {
+        self.disk.reads_again_by(Box::new(read));
+    }
+
+    /// A container was left alone because the disk could not be read in time.
+    pub fn disk_hangs(&self) {
+        self.disk.hangs();
+    }
+
+    /// A container was decided by what is on the disk.
+    pub fn disk_answers(&self) {
+        self.disk.answers();
+    }
+
+    /// Whether the disk answered when it was read last. Where it did not, it is read again, for the next who asks.
+    ///
+    /// # Errors
+    ///
+    /// [`Unhealthy::DiskHangs`].
+    pub fn check_disk(&self, now: Instant) -> Result<(), Unhealthy> {
+        if self.disk.is_in_doubt(now) {
+            Err(Unhealthy::DiskHangs)
+        } else {
+            Ok(())
+        }
     }
 
     /// Whether the runtime asks this plugin about new containers.
@@ -165,8 +202,7 @@ impl Health {
     }
 }
 
-/// One request in flight. Whatever still works for it holds a clone, also after the runtime got an
-/// answer: work that hangs is what `/healthz` is there to find.
+/// One request in flight, for as long as anybody works for it: work that hangs is what `/healthz` is there to find.
 #[derive(Debug)]
 pub struct Ticket {
     health: Arc<Health>,
@@ -217,15 +253,13 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_in_flight_until_the_last_to_work_for_it_is_done() {
+    fn a_request_is_in_flight_until_nobody_works_for_it() {
         let metrics = Metrics::default();
         let health = Health::new(metrics.clone());
         let ticket = health.begin();
-        let worker = Arc::clone(&ticket);
-        drop(ticket);
         assert_eq!(metrics.requests_in_flight.get(), 1);
         assert!(wedged_after(&health, Duration::from_secs(5)).is_some());
-        drop(worker);
+        drop(ticket);
         assert_eq!(metrics.requests_in_flight.get(), 0);
         assert_eq!(wedged_after(&health, Duration::from_secs(5)), None);
     }

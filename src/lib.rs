@@ -2,7 +2,6 @@
 
 pub mod answer;
 pub mod audit;
-pub mod blocking;
 pub mod config;
 pub mod convert;
 pub mod decide;
@@ -19,5 +18,4 @@ pub mod path;
 pub mod probes;
 pub mod run;
 pub mod session;
-pub mod signals;
 pub mod version;

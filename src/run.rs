@@ -5,13 +5,12 @@ mod prelaunched;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
+use nri_stub::{ConnectError, Identity, Limits, Origin, Stop, place};
 use thiserror::Error;
-use tokio::task::spawn_blocking;
 
 use crate::answer::Answerer;
-use crate::config::{Config, ConfigError, HealthAddr};
+use crate::config::{self, Config, ConfigError, HealthAddr};
 use crate::flags::{FlagError, Flags, Invocation};
 use crate::gate::Gate;
 use crate::health::Health;
@@ -19,15 +18,10 @@ use crate::host::Host;
 use crate::install::{self, InstallError, Installation};
 use crate::logging::{Log, RotatedFile};
 use crate::metrics::Metrics;
-use crate::panics::{caught, caught_in, log_panics};
+use crate::panics::{caught, log_panics};
 use crate::path::AbsolutePath;
 use crate::probes::{self, Probed, SharedGate};
-use crate::session::{ConnectError, Identity, Origin, SOCKET_VARIABLE, Session, SessionError};
-use crate::signals::Stop;
-
-/// How long a thread that read the disk is kept for the next container: starting one anew would be most of
-/// that one's time.
-const IDLE_THREAD: Duration = Duration::from_secs(3600);
+use crate::session::Session;
 
 /// Why the program ends other than by being told to. The text follows `nri-plugin: ` on stderr.
 #[derive(Debug, Error)]
@@ -68,7 +62,7 @@ pub enum RunError {
     Connect(#[from] ConnectError),
     /// The plugin did not get registered, or cannot be again.
     #[error(transparent)]
-    Session(#[from] SessionError),
+    Session(#[from] nri_stub::Error),
 }
 
 /// Runs the program with the arguments `args`, its name not among them, and the environment that `variable`
@@ -87,10 +81,15 @@ pub fn run(
     {
         return install(task, args, variable);
     }
-    let passed_on = variable(SOCKET_VARIABLE).filter(|socket| !socket.is_empty());
-    let passed_on = passed_on.map(|socket| Origin::inherited(&socket));
-    if let Some(Ok(origin)) = passed_on {
-        return prelaunched::run(origin, args, variable);
+    // Before all else: until then a signal just ends the process.
+    let stop = Stop::on_signals(|signal| tracing::info!(signal, "stopping"))?;
+    let default = Identity {
+        name: config::PLUGIN_NAME.into(),
+        index: config::PLUGIN_INDEX.into(),
+    };
+    let placed = place(&variable, "", default);
+    if let Ok((origin @ Origin::Inherited(_), identity)) = placed {
+        return prelaunched::run(origin, identity, args, variable, &stop);
     }
     let flags = match Flags::parse(args, variable)? {
         Invocation::Run(flags) => *flags,
@@ -103,23 +102,17 @@ pub fn run(
     let metrics = Metrics::default();
     let _log = start_log(&config, &metrics)?;
     log_start(&config);
-    on_a_runtime(async {
-        let mut stop = Stop::on_signals()?;
+    to_the_end(|| {
+        placed?;
         let health = Health::new(metrics.clone());
         let identity = Identity {
             name: config.plugin_name.clone(),
             index: config.plugin_index.clone(),
         };
-        let socket_path = config.socket_path.clone();
-        let shared = (Arc::clone(&health), metrics.clone());
-        // The look-up of the probes' name may take half a minute, which is no reason to ignore a signal.
-        let setting_up = spawn_blocking(move || set_up(config, &shared.0, &shared.1));
-        let answerer = tokio::select! {
-            biased;
-            () = stop.requested() => return Ok(()),
-            answerer = setting_up => answerer.map_err(io::Error::other)??,
+        let origin = Origin::Socket(config.socket_path.clone().into());
+        let Some(answerer) = set_up(config, &health, &metrics, &stop)? else {
+            return Ok(());
         };
-        let origin = passed_on.unwrap_or(Ok(Origin::Socket(socket_path.into())))?;
         let session = Session {
             origin,
             identity,
@@ -127,8 +120,9 @@ pub fn run(
             set_up: Mutex::default(),
             health,
             metrics,
+            limits: Limits::default(),
         };
-        Ok(session.run(stop).await?)
+        Ok(session.run(&stop)?)
     })
 }
 
@@ -156,17 +150,9 @@ fn print(text: &str) {
     let _ = io::stdout().write_all(text.as_bytes());
 }
 
-/// Runs `serve` to its end.
-fn on_a_runtime(serve: impl Future<Output = Result<(), RunError>>) -> Result<(), RunError> {
-    let mut builder = tokio::runtime::Builder::new_current_thread();
-    builder.enable_all().thread_keep_alive(IDLE_THREAD);
-    // Without a descriptor for its signals it panics.
-    let runtime = caught(|| builder.build()).map_err(RunError::Panic)??;
-    let served = runtime
-        .block_on(caught_in(serve))
-        .unwrap_or_else(|panic| Err(RunError::Panic(panic)));
-    // Threads on a hung mount must not keep the process.
-    runtime.shutdown_background();
+/// Runs `serve` to its end. Threads on a hung mount do not keep the process: it ends with this one.
+fn to_the_end(serve: impl FnOnce() -> Result<(), RunError>) -> Result<(), RunError> {
+    let served = caught(serve).unwrap_or_else(|panic| Err(RunError::Panic(panic)));
     tracing::info!("stopped");
     served
 }
@@ -190,36 +176,46 @@ fn start_log(config: &Config, metrics: &Metrics) -> Result<Log, RunError> {
     Ok(log)
 }
 
-/// Sets up what `config` wants, probes and all.
+/// Sets up what `config` wants, probes and all; nothing where it is to stop by then.
 fn set_up(
     config: Config,
     health: &Arc<Health>,
     metrics: &Metrics,
-) -> Result<Answerer<Host>, RunError> {
+    stop: &Stop,
+) -> Result<Option<Answerer<Host>>, RunError> {
     let gate = config
         .staging_gate
         .as_ref()
         .map(|gate| Arc::new(Gate::new(gate)));
-    serve_probes(&config, gate.clone(), health, metrics)?;
+    if !serve_probes(&config, gate.clone(), health, metrics, stop)? {
+        return Ok(None);
+    }
     let (health, metrics) = (Arc::clone(health), metrics.clone());
-    let config = Arc::new(config);
-    Ok(Answerer::new(config, Host::new(), gate, health, metrics))
+    let answerer = Answerer::new(Arc::new(config), Host::new(), gate, health, metrics);
+    Ok(Some(answerer))
 }
 
+/// Serves the probes where they are wanted. False where the process is to stop by then.
 fn serve_probes(
     config: &Config,
     gate: Option<Arc<Gate>>,
     health: &Arc<Health>,
     metrics: &Metrics,
-) -> Result<(), RunError> {
+    stop: &Stop,
+) -> Result<bool, RunError> {
     let Some(address) = &config.health_addr else {
-        return Ok(());
+        return Ok(true);
     };
     let failed = |error| RunError::Probes {
         address: address.clone(),
         error,
     };
-    let listener = probes::listen(address).map_err(failed)?;
+    let host = address.clone();
+    // A name's look-up may take half a minute, which is no reason to ignore a signal.
+    let Some(listener) = stop.unless_requested(move || probes::listen(&host))? else {
+        return Ok(false);
+    };
+    let listener = listener.map_err(failed)?;
     let probed = Probed {
         health: Arc::clone(health),
         gate: gate.map(SharedGate::new),
@@ -227,7 +223,7 @@ fn serve_probes(
     };
     let address = probes::serve(listener, probed)?;
     tracing::info!(%address, "serving the probes");
-    Ok(())
+    Ok(true)
 }
 
 fn log_start(config: &Config) {

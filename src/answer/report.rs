@@ -4,13 +4,38 @@ use std::borrow::Cow;
 use std::fmt::Display;
 use std::time::Duration;
 
+use nri_stub::{Answer, Code, Status};
+
 use super::{Decided, Failure};
-use crate::convert::Asked;
+use crate::convert::{self, Asked};
 use crate::decide::{Adjustment, Outcome, Reason, Selection, Warning};
 use crate::metrics::Metrics;
 
+/// Tells of what came about, and gives the answer.
+pub(super) fn settled(
+    metrics: &Metrics,
+    asked: &Asked,
+    settled: Result<Decided, Failure>,
+    took: Duration,
+) -> Answer {
+    match settled {
+        Ok(it) => {
+            decided(metrics, asked, &it, took);
+            match it.decision.outcome {
+                Outcome::Adjusted(adjustment) => Ok(convert::answer(Some(adjustment))),
+                Outcome::Refused(refusal) => Err(Status::new(Code::UNKNOWN, refusal.to_string())),
+                Outcome::Unmodified(_) | Outcome::Gated { .. } => Ok(convert::answer(None)),
+            }
+        }
+        Err(failure) => {
+            failed(metrics, asked, &failure, took);
+            Ok(convert::answer(None))
+        }
+    }
+}
+
 /// A decision came about.
-pub(super) fn decided(metrics: &Metrics, asked: &Asked, decided: &Decided, took: Duration) {
+fn decided(metrics: &Metrics, asked: &Asked, decided: &Decided, took: Duration) {
     let subject = Subject::from(asked);
     let Decided {
         selection,
@@ -58,7 +83,7 @@ pub(super) fn decided(metrics: &Metrics, asked: &Asked, decided: &Decided, took:
 }
 
 /// No decision came about, and the container is left as it is.
-pub(super) fn failed(metrics: &Metrics, asked: &Asked, failure: &Failure, took: Duration) {
+fn failed(metrics: &Metrics, asked: &Asked, failure: &Failure, took: Duration) {
     let subject = Subject::from(asked);
     let reason = failure.to_string();
     subject.warn_because("no decision, container left unmodified", &reason);

@@ -1,14 +1,15 @@
 use std::fs::{File, TryLockError};
-use std::io;
+use std::io::{self, Write};
+use std::net::TcpListener;
 use std::path::Path;
-use std::pin::pin;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::task::{Context, Poll, Waker};
+use std::thread;
 
 use nri_proto::api;
+use nri_stub::Answer;
 use prost::Message;
-use tokio::net::TcpListener;
 use tracing::level_filters::LevelFilter;
 
 use super::*;
@@ -57,7 +58,8 @@ fn panicking() -> Host<impl Fn() + Send + Sync> {
 }
 
 struct Fixture<S> {
-    answerer: Answerer<S>,
+    answerer: Arc<Answerer<S>>,
+    health: Arc<Health>,
     metrics: Metrics,
     log: Logged,
 }
@@ -79,21 +81,42 @@ fn fixture_of<S: Staged + Send + Sync + 'static>(
     let metrics = Metrics::default();
     let health = Health::new(metrics.clone());
     let gate = gate.map(Arc::new);
-    let answerer = Answerer::new(config, staged, gate, health, metrics.clone());
+    let answerer = Answerer::new(config, staged, gate, health.clone(), metrics.clone());
     Fixture {
-        answerer,
+        answerer: Arc::new(answerer),
+        health,
         metrics,
         log: Logged::new(LevelFilter::DEBUG, logging::Format::Json),
     }
 }
 
 impl<S: Staged + Send + Sync + 'static> Fixture<S> {
-    async fn ask(&self, payload: &[u8], patience: Duration) -> Result<Vec<u8>, String> {
-        let answer = self
-            .answerer
-            .create_container(payload, patience, DELIVERS_CDI)
-            .await;
-        answer.map_err(|refusal| refusal.to_string())
+    /// Asks as the stub does: what does not answer in time, or waits, is answered for at the deadline.
+    fn ask(&self, payload: &[u8], patience: Duration) -> Result<Vec<u8>, String> {
+        let request = Arc::new(Request::new(payload, patience * 4 / 5));
+        let (answerer, asking) = (Arc::clone(&self.answerer), Arc::clone(&request));
+        let (sender, reply) = channel();
+        let log = tracing::dispatcher::get_default(tracing::Dispatch::clone);
+        thread::spawn(move || {
+            tracing::dispatcher::with_default(&log, || {
+                let _ = sender.send(answerer.create_container(&*asking, DELIVERS_CDI));
+            });
+        });
+        let left = || request.deadline.saturating_duration_since(Instant::now());
+        let mut replied = reply.recv_timeout(left()).ok();
+        if replied == Some(Reply::Wait) {
+            thread::sleep(left());
+        }
+        if request.claim() {
+            let late = request.late.lock().unwrap().take().unwrap();
+            replied = Some(Reply::Answer(late()));
+        }
+        let replied = replied.unwrap_or_else(|| reply.recv().unwrap());
+        drop(request.late.lock().unwrap().take());
+        match replied {
+            Reply::Answer(answer) => answer.map_err(|status| status.message),
+            other => panic!("{other:?}"),
+        }
     }
 
     fn assert_counted(&self, decision: &str, reason: &str) {
@@ -118,6 +141,60 @@ impl<S: Staged + Send + Sync + 'static> Fixture<S> {
             panic!("not one {level} line in\n{text}")
         };
         line[line.find("\"msg\"").unwrap()..].to_owned()
+    }
+}
+
+/// A request as the stub asks it.
+struct Request {
+    payload: Vec<u8>,
+    came: Instant,
+    deadline: Instant,
+    late: Mutex<Option<Box<dyn FnOnce() -> Answer + Send>>>,
+    claimed: AtomicBool,
+    may_block: fn() -> bool,
+}
+
+impl Request {
+    fn new(payload: &[u8], budget: Duration) -> Self {
+        let came = Instant::now();
+        Self {
+            payload: payload.to_vec(),
+            came,
+            deadline: came + budget,
+            late: Mutex::default(),
+            claimed: AtomicBool::new(false),
+            may_block: || true,
+        }
+    }
+}
+
+impl Asking for Request {
+    fn payload(&self) -> &[u8] {
+        &self.payload
+    }
+
+    fn came(&self) -> Instant {
+        self.came
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        Some(self.deadline)
+    }
+
+    fn when_late(&self, answer: impl FnOnce() -> Answer + Send + 'static) {
+        *self.late.lock().unwrap() = Some(Box::new(answer));
+    }
+
+    fn is_open(&self) -> bool {
+        !self.claimed.load(Ordering::SeqCst)
+    }
+
+    fn may_block(&self) -> bool {
+        (self.may_block)()
+    }
+
+    fn claim(&self) -> bool {
+        !self.claimed.swap(true, Ordering::SeqCst)
     }
 }
 
@@ -174,34 +251,35 @@ fn gate(lock: &Path, port: u16) -> Gate {
 }
 
 /// A node agent that says once that its tree is staged.
-async fn staged(agent: TcpListener) {
-    let (stream, _) = agent.accept().await.unwrap();
-    stream.writable().await.unwrap();
-    stream
-        .try_write(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
-        .unwrap();
-    std::future::pending::<()>().await;
+fn staged(agent: TcpListener) {
+    thread::spawn(move || {
+        let (mut stream, _) = agent.accept().unwrap();
+        stream
+            .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
+            .unwrap();
+        thread::park();
+    });
 }
 
-#[tokio::test]
-async fn an_undecodable_request_leaves_the_container_as_it_is() {
+#[test]
+fn an_undecodable_request_leaves_the_container_as_it_is() {
     let fixture = fixture(panicking(), None);
-    assert_eq!(fixture.ask(&[0xff; 64], LONG).await, Ok(Vec::new()));
+    assert_eq!(fixture.ask(&[0xff; 64], LONG), Ok(Vec::new()));
     fixture.assert_counted("failed", "undecodable request");
     assert!(fixture.only("warn").contains("undecodable request: "));
 }
 
-#[tokio::test]
-async fn a_request_without_pod_and_container_is_answered() {
+#[test]
+fn a_request_without_pod_and_container_is_answered() {
     let fixture = fixture(panicking(), None);
-    assert_eq!(fixture.ask(&[], LONG).await, Ok(Vec::new()));
+    assert_eq!(fixture.ask(&[], LONG), Ok(Vec::new()));
     fixture.assert_counted("unmodified", "no GPU allocation and no opt-in annotation");
 }
 
-#[tokio::test]
-async fn a_container_that_is_left_alone_reads_no_disk_and_asks_no_gate() {
+#[test]
+fn a_container_that_is_left_alone_reads_no_disk_and_asks_no_gate() {
     let fixture = fixture(panicking(), Some(closed_gate()));
-    assert_eq!(fixture.ask(&plain(), LONG).await, Ok(Vec::new()));
+    assert_eq!(fixture.ask(&plain(), LONG), Ok(Vec::new()));
     fixture.assert_counted("unmodified", "no GPU allocation and no opt-in annotation");
     assert_eq!(
         fixture.only("debug"),
@@ -214,10 +292,10 @@ async fn a_container_that_is_left_alone_reads_no_disk_and_asks_no_gate() {
     assert_eq!(fixture.log.text().lines().count(), 1);
 }
 
-#[tokio::test]
-async fn an_adjusted_container_is_counted_with_its_surfaces_and_logged() {
+#[test]
+fn an_adjusted_container_is_counted_with_its_surfaces_and_logged() {
     let fixture = fixture(Host(|| ()), None);
-    let answer = fixture.ask(&annotated(), LONG).await.unwrap();
+    let answer = fixture.ask(&annotated(), LONG).unwrap();
     let adjust = api::CreateContainerResponse::decode(&*answer)
         .unwrap()
         .adjust
@@ -233,11 +311,11 @@ async fn an_adjusted_container_is_counted_with_its_surfaces_and_logged() {
     assert!(line.contains(r#""decision":"adjusted","reason":"devices annotation","mounts":2"#));
 }
 
-#[tokio::test]
-async fn what_a_container_goes_without_is_a_warning_with_its_names() {
+#[test]
+fn what_a_container_goes_without_is_a_warning_with_its_names() {
     let fixture = fixture(Host(|| ()), None);
     let asked = request("nvml-mock.nvidia.com/imex-channels", "app", "c");
-    assert_eq!(fixture.ask(&asked, LONG).await, Ok(Vec::new()));
+    assert_eq!(fixture.ask(&asked, LONG), Ok(Vec::new()));
     let line = fixture.only("warn");
     assert!(
         line.starts_with(r#""msg":"no mock IMEX channel in "#),
@@ -249,10 +327,10 @@ async fn what_a_container_goes_without_is_a_warning_with_its_names() {
     );
 }
 
-#[tokio::test]
-async fn a_panic_while_the_disk_is_read_leaves_the_container_as_it_is() {
+#[test]
+fn a_panic_while_the_disk_is_read_leaves_the_container_as_it_is() {
     let fixture = fixture(panicking(), None);
-    assert_eq!(fixture.ask(&annotated(), LONG).await, Ok(Vec::new()));
+    assert_eq!(fixture.ask(&annotated(), LONG), Ok(Vec::new()));
     fixture.assert_counted("failed", "panic");
     assert_eq!(
         fixture.only("warn"),
@@ -265,47 +343,45 @@ async fn a_panic_while_the_disk_is_read_leaves_the_container_as_it_is() {
 }
 
 // containerd/nri#114: one answer that takes longer than the runtime waits gets the plugin closed for good.
-#[tokio::test]
-async fn containerd_nri_114_a_hung_file_system_is_answered_for_before_the_runtime_gives_up() {
+#[test]
+fn containerd_nri_114_a_hung_file_system_is_answered_for_before_the_runtime_gives_up() {
     let (release, host) = hung();
     let fixture = fixture(host, None);
     let patience = Duration::from_millis(100);
     let begun = Instant::now();
-    let answer = tokio::time::timeout(LONG, fixture.ask(&annotated(), patience)).await;
-    assert_eq!(answer, Ok(Ok(Vec::new())));
+    assert_eq!(fixture.ask(&annotated(), patience), Ok(Vec::new()));
     assert!(begun.elapsed() >= patience * 4 / 5);
     fixture.assert_counted("failed", "file system did not answer");
 
     // What hangs is still in flight: that is what /healthz looks for.
     assert_eq!(fixture.metrics.requests_in_flight.get(), 1);
     let later = Instant::now() + LONG;
-    assert!(fixture.answerer.health().check_wedged(later).is_err());
+    assert!(fixture.health.check_wedged(later).is_err());
     drop(release);
     while fixture.metrics.requests_in_flight.get() > 0 {
-        tokio::task::yield_now().await;
+        thread::yield_now();
     }
-    assert!(fixture.answerer.health().check_wedged(later).is_ok());
+    assert!(fixture.health.check_wedged(later).is_ok());
 }
 
-#[tokio::test]
-async fn a_hung_file_system_silences_no_container_that_needs_none() {
+#[test]
+fn a_hung_file_system_silences_no_container_that_needs_none() {
     let (_release, host) = hung();
     let fixture = fixture(host, None);
-    for _ in 0..2 * MAX_DECIDING {
-        let answer = fixture.ask(&annotated(), Duration::from_millis(1)).await;
+    for _ in 0..8 {
+        let answer = fixture.ask(&annotated(), Duration::from_millis(1));
         assert_eq!(answer, Ok(Vec::new()));
     }
-    assert_eq!(fixture.ask(&plain(), LONG).await, Ok(Vec::new()));
+    assert_eq!(fixture.ask(&plain(), LONG), Ok(Vec::new()));
     fixture.assert_counted("unmodified", "no GPU allocation and no opt-in annotation");
 }
 
-#[tokio::test]
-async fn a_compute_domain_daemon_is_refused_when_the_file_system_hangs() {
+#[test]
+fn a_compute_domain_daemon_is_refused_when_the_file_system_hangs() {
     let (_release, host) = hung();
     let fixture = fixture(host, None);
     let refusal = fixture
         .ask(&daemon(), Duration::from_millis(10))
-        .await
         .unwrap_err();
     assert_eq!(
         refusal,
@@ -313,10 +389,10 @@ async fn a_compute_domain_daemon_is_refused_when_the_file_system_hangs() {
     );
 }
 
-#[tokio::test]
-async fn a_closed_gate_leaves_the_container_as_it_is_and_says_why() {
+#[test]
+fn a_closed_gate_leaves_the_container_as_it_is_and_says_why() {
     let fixture = fixture(panicking(), Some(closed_gate()));
-    assert_eq!(fixture.ask(&annotated(), LONG).await, Ok(Vec::new()));
+    assert_eq!(fixture.ask(&annotated(), LONG), Ok(Vec::new()));
     fixture.assert_counted("gated", "staging lock unavailable");
     assert_eq!(
         fixture.only("warn"),
@@ -328,14 +404,14 @@ async fn a_closed_gate_leaves_the_container_as_it_is_and_says_why() {
     );
 }
 
-#[tokio::test]
-async fn a_required_overlay_that_is_not_staged_is_warned_of() {
+#[test]
+fn a_required_overlay_that_is_not_staged_is_warned_of() {
     let flags = Flags {
         feature_gates: Some("RequireStagedOverlay=true".into()),
         ..Flags::default()
     };
     let fixture = fixture_of(flags, Host(|| ()), None);
-    assert_eq!(fixture.ask(&annotated(), LONG).await, Ok(Vec::new()));
+    assert_eq!(fixture.ask(&annotated(), LONG), Ok(Vec::new()));
     fixture.assert_counted("unmodified", "overlay not staged");
     assert_eq!(
         fixture.only("warn"),
@@ -346,15 +422,15 @@ async fn a_required_overlay_that_is_not_staged_is_warned_of() {
     );
 }
 
-#[tokio::test]
-async fn an_agent_that_is_silent_for_as_long_as_the_runtime_waits_closes_the_gate() {
+#[test]
+fn an_agent_that_is_silent_for_as_long_as_the_runtime_waits_closes_the_gate() {
     let lock = tempfile::NamedTempFile::new().unwrap();
     // The kernel accepts, nobody answers.
-    let agent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let agent = TcpListener::bind("127.0.0.1:0").unwrap();
     let gate = gate(lock.path(), agent.local_addr().unwrap().port());
     let fixture = fixture(panicking(), Some(gate));
     let patience = Duration::from_millis(200);
-    assert_eq!(fixture.ask(&annotated(), patience).await, Ok(Vec::new()));
+    assert_eq!(fixture.ask(&annotated(), patience), Ok(Vec::new()));
     fixture.assert_counted("gated", "node agent unreachable");
     let line = fixture.only("warn");
     assert!(
@@ -363,16 +439,16 @@ async fn an_agent_that_is_silent_for_as_long_as_the_runtime_waits_closes_the_gat
     );
 }
 
-#[tokio::test]
-async fn the_file_system_is_given_what_the_gate_left_of_the_time() {
+#[test]
+fn the_file_system_is_given_what_the_gate_left_of_the_time() {
     let lock = tempfile::NamedTempFile::new().unwrap();
-    let agent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let agent = TcpListener::bind("127.0.0.1:0").unwrap();
     let gate = gate(lock.path(), agent.local_addr().unwrap().port());
-    tokio::spawn(staged(agent));
+    staged(agent);
     let (_release, host) = hung();
     let fixture = fixture(host, Some(gate));
     let patience = Duration::from_millis(500);
-    assert_eq!(fixture.ask(&annotated(), patience).await, Ok(Vec::new()));
+    assert_eq!(fixture.ask(&annotated(), patience), Ok(Vec::new()));
     fixture.assert_counted("failed", "file system did not answer");
     let line = fixture.only("warn");
     let (_, left) = line.split_once("did not answer within ").unwrap();
@@ -380,37 +456,88 @@ async fn the_file_system_is_given_what_the_gate_left_of_the_time() {
     assert!(left.parse::<u32>().unwrap() < 400, "{line}");
 }
 
-#[tokio::test]
-async fn a_compute_domain_daemon_is_refused_behind_a_closed_gate() {
+#[test]
+fn a_compute_domain_daemon_is_refused_behind_a_closed_gate() {
     let fixture = fixture(panicking(), Some(closed_gate()));
-    let refusal = fixture.ask(&daemon(), LONG).await.unwrap_err();
+    let refusal = fixture.ask(&daemon(), LONG).unwrap_err();
     assert!(refusal.contains("staging lock unavailable"), "{refusal}");
     fixture.assert_counted("refused", "staging gate closed");
 }
 
-#[tokio::test]
-async fn the_lock_is_held_while_the_tree_is_read_and_no_longer() {
+#[test]
+fn the_lock_is_held_while_the_tree_is_read_and_no_longer() {
     let lock = tempfile::NamedTempFile::new().unwrap();
-    let agent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let agent = TcpListener::bind("127.0.0.1:0").unwrap();
     let gate = gate(lock.path(), agent.local_addr().unwrap().port());
-    tokio::spawn(staged(agent));
+    staged(agent);
     let stager = File::open(lock.path()).unwrap();
     let other = stager.try_clone().unwrap();
     let read_under_lock = move || {
         assert!(matches!(other.try_lock(), Err(TryLockError::WouldBlock)));
     };
     let fixture = fixture(Host(read_under_lock), Some(gate));
-    assert!(!fixture.ask(&annotated(), LONG).await.unwrap().is_empty());
+    assert!(!fixture.ask(&annotated(), LONG).unwrap().is_empty());
     stager.try_lock().unwrap();
+}
+
+#[test]
+fn the_lock_is_let_go_of_with_the_answer_although_the_file_system_hangs() {
+    let lock = tempfile::NamedTempFile::new().unwrap();
+    let agent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let gate = gate(lock.path(), agent.local_addr().unwrap().port());
+    staged(agent);
+    let (_release, host) = hung();
+    let fixture = fixture(host, Some(gate));
+    let patience = Duration::from_millis(500);
+    assert_eq!(fixture.ask(&annotated(), patience), Ok(Vec::new()));
+    fixture.assert_counted("failed", "file system did not answer");
+    // Waits until it is.
+    let stager = File::open(lock.path()).unwrap();
+    let (locked, is_locked) = channel();
+    thread::spawn(move || locked.send(stager.lock()));
+    is_locked.recv_timeout(LONG).unwrap().unwrap();
+}
+
+#[test]
+fn who_looks_where_another_request_hangs_does_not_hang_as_well() {
+    let (_release, host) = hung();
+    let fixture = fixture(host, None);
+    let patience = Duration::from_millis(20);
+    assert_eq!(fixture.ask(&annotated(), patience), Ok(Vec::new()));
+    for _ in 0..3 {
+        assert_eq!(fixture.ask(&annotated(), patience), Ok(Vec::new()));
+    }
+    let hung = fixture.metrics.requests_in_flight.get();
+    assert_eq!(hung, 1, "the others have let their threads go");
+}
+
+#[test]
+fn the_disk_is_in_doubt_from_a_container_left_alone_until_it_is_read_again() {
+    let (release, host) = hung();
+    let fixture = fixture(host, None);
+    let in_doubt = || fixture.health.check_disk(Instant::now()).is_err();
+    assert!(!in_doubt());
+    let patience = Duration::from_millis(20);
+    assert_eq!(fixture.ask(&annotated(), patience), Ok(Vec::new()));
+    assert!(in_doubt());
+    drop(release);
+    while fixture.metrics.requests_in_flight.get() > 0 {
+        thread::yield_now();
+    }
+    while in_doubt() {
+        thread::sleep(patience);
+    }
 }
 
 #[test]
 fn a_panic_outside_of_the_decision_leaves_the_container_as_it_is() {
     let fixture = fixture(Host(|| ()), None);
-    let request = annotated();
-    // Without a tokio runtime there is no thread for the disk, and asking for one panics.
-    let answer = pin!(fixture.ask(&request, LONG)).poll(&mut Context::from_waker(Waker::noop()));
-    assert_eq!(answer, Poll::Ready(Ok(Vec::new())));
+    let request = Request {
+        may_block: || panic!("as tested"),
+        ..Request::new(&annotated(), LONG)
+    };
+    let reply = fixture.answerer.create_container(&request, DELIVERS_CDI);
+    assert_eq!(reply, Reply::Answer(Ok(Vec::new())));
     fixture.assert_counted("failed", "panic");
     assert_eq!(fixture.metrics.requests_in_flight.get(), 0);
 }
@@ -442,9 +569,9 @@ impl Staged for Crowded {
     }
 }
 
-#[tokio::test]
-async fn an_adjustment_that_no_message_can_hold_leaves_the_container_as_it_is() {
+#[test]
+fn an_adjustment_that_no_message_can_hold_leaves_the_container_as_it_is() {
     let fixture = fixture(Crowded, None);
-    assert_eq!(fixture.ask(&annotated(), LONG).await, Ok(Vec::new()));
+    assert_eq!(fixture.ask(&annotated(), LONG), Ok(Vec::new()));
     fixture.assert_counted("failed", "adjustment too large");
 }

@@ -50,6 +50,7 @@ impl Probed {
         self.health.check_registered()?;
         self.health.check_configured()?;
         self.health.check_wedged(Instant::now())?;
+        self.health.check_disk(Instant::now())?;
         if let Some(gate) = &self.gate {
             gate.check().await?;
         }

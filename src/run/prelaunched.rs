@@ -5,24 +5,26 @@
 use std::ffi::OsString;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use super::{RunError, log_start, on_a_runtime, serve_probes, set_up, start_log};
+use nri_stub::{Identity, Limits, Origin, Stop};
+
+use super::{RunError, log_start, serve_probes, set_up, start_log, to_the_end};
 use crate::answer::Answerer;
-use crate::config::{self, Config};
+use crate::config::Config;
 use crate::flags::{Flags, Invocation};
 use crate::health::Health;
 use crate::host::Host;
 use crate::logging::Log;
 use crate::metrics::Metrics;
-use crate::session::{Identity, Origin, Session};
-use crate::signals::Stop;
+use crate::session::Session;
 
 /// Serves the runtime at the other end of `origin`.
 pub(super) fn run(
     origin: Origin,
+    identity: Identity,
     args: Vec<OsString>,
     variable: impl Fn(&str) -> Option<OsString> + Send + 'static,
+    stop: &Stop,
 ) -> Result<(), RunError> {
-    let identity = identity(&variable);
     let metrics = Metrics::default();
     let health = Health::new(metrics.clone());
     let log = Arc::new(OnceLock::new());
@@ -30,9 +32,9 @@ pub(super) fn run(
         health: Arc::clone(&health),
         metrics: metrics.clone(),
         log: Arc::clone(&log),
+        stop: stop.clone(),
     };
-    let served = on_a_runtime(async {
-        let stop = Stop::on_signals()?;
+    let served = to_the_end(|| {
         let session = Session {
             origin,
             identity,
@@ -43,8 +45,9 @@ pub(super) fn run(
             }))),
             health,
             metrics,
+            limits: Limits::default(),
         };
-        Ok(session.run(stop).await?)
+        Ok(session.run(stop)?)
     });
     if let Err(error) = &served {
         // Its stderr may be nobody's.
@@ -52,21 +55,6 @@ pub(super) fn run(
     }
     drop(log);
     served
-}
-
-/// As what the runtime said to register.
-fn identity(variable: &impl Fn(&str) -> Option<OsString>) -> Identity {
-    let told = |name, default: &str| {
-        let value = variable(name).filter(|value| !value.is_empty());
-        value.map_or_else(
-            || default.to_owned(),
-            |value| value.to_string_lossy().into_owned(),
-        )
-    };
-    Identity {
-        name: told("NRI_PLUGIN_NAME", config::PLUGIN_NAME),
-        index: told("NRI_PLUGIN_IDX", config::PLUGIN_INDEX),
-    }
 }
 
 /// The configuration that `text` makes under the flags and the variables; with what is wrong, if anything is, and
@@ -100,6 +88,7 @@ struct Starting {
     health: Arc<Health>,
     metrics: Metrics,
     log: Arc<OnceLock<Log>>,
+    stop: Stop,
 }
 
 impl Starting {
@@ -109,11 +98,11 @@ impl Starting {
         let made = match wrong {
             None => {
                 log_start(&config);
-                set_up(config, &self.health, &self.metrics)
+                set_up(config, &self.health, &self.metrics, &self.stop)
             }
             Some(error) => {
                 // What is wrong with the probes as well is less of a matter.
-                let _ = serve_probes(&config, None, &self.health, &self.metrics);
+                let _ = serve_probes(&config, None, &self.health, &self.metrics, &self.stop);
                 Err(error)
             }
         };
@@ -121,7 +110,7 @@ impl Starting {
             tracing::error!(%error, "no container is injected");
             self.health.misconfigured(error);
         });
-        told.ok()
+        told.ok().flatten()
     }
 
     /// Starts the log, on stdout where it cannot be where it is wanted.

@@ -65,15 +65,15 @@ impl Job {
 #[derive(Clone, Copy)]
 pub struct Call<'a> {
     pub(crate) job: &'a Job,
-    pub(crate) payload: &'a [u8],
+    pub(crate) payload: &'a Bytes,
     pub(crate) turn: &'a Turn,
     pub(crate) desk: &'a Desk<Reader, Arc<Job>>,
 }
 
 impl<'a> Call<'a> {
-    /// The request as it came, for a handler that decodes only what it reads.
+    /// The request as it came, for a handler that decodes only what it reads. A slice of it keeps all of it.
     #[must_use]
-    pub fn payload(&self) -> &'a [u8] {
+    pub fn payload(&self) -> &'a Bytes {
         self.payload
     }
 

@@ -19,3 +19,22 @@ pub fn message(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("no message")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_becomes_an_error_that_says_the_same() {
+        let number = 7;
+        assert_eq!(caught(|| number), Ok(7));
+        assert_eq!(
+            caught(|| panic!("as tested")),
+            Err::<(), _>("as tested".into())
+        );
+        assert_eq!(
+            caught(|| panic!("number {number}")),
+            Err::<(), _>("number 7".into())
+        );
+    }
+}

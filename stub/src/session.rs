@@ -107,11 +107,10 @@ impl Session {
     /// One connection, from its beginning to its end. Without an error it ended because the plugin is to stop.
     fn connection(self: &Arc<Self>, stop: &Stop, first: bool) -> Result<(), Error> {
         let epoch = self.desk.epoch();
-        let limits = self.stub.limits;
         *self.progress() = Progress {
             epoch,
             // Later, a connection that is not accepted is waited for: another attempt would fare no better.
-            limit: first.then(|| Instant::now() + limits.registration),
+            limit: self.limit().filter(|_| first),
             ..Progress::default()
         };
         self.desk.thread_starts();
@@ -174,6 +173,13 @@ impl Session {
                 Step::Look => {}
             }
         }
+    }
+
+    /// Until when the next step of a registration is waited for. A plugin that the runtime started does not end before
+    /// its connection: containerd 1.7 does not start over one that does.
+    fn limit(&self) -> Option<Instant> {
+        let is_limited = !self.stub.origin.is_prelaunched();
+        is_limited.then(|| Instant::now() + self.stub.limits.registration)
     }
 
     /// What has not happened in time.

@@ -2,11 +2,14 @@
 
 use std::fmt;
 use std::io;
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+
+use crate::panics::caught;
 
 /// The request to stop: SIGTERM, SIGINT, or [`Stop::request`]. Clones share it.
 ///
@@ -65,6 +68,31 @@ impl Stop {
     #[must_use]
     pub fn is_requested(&self) -> bool {
         self.lock().requested
+    }
+
+    /// What `work` gives, on a thread of its own, or `None` where the request comes first.
+    ///
+    /// # Errors
+    ///
+    /// The system gives no thread, or `work` panics.
+    pub fn unless_requested<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> io::Result<Option<T>> {
+        let (sender, first) = channel();
+        let requested = sender.clone();
+        // Nobody listens any more where the other was first.
+        self.tell(move || drop(requested.send(None)));
+        thread::Builder::new()
+            .name("startup".into())
+            .spawn(move || {
+                let worked = caught(work).map(Some);
+                let _ = sender.send(Some(worked));
+            })?;
+        match first.recv() {
+            Ok(Some(worked)) => worked.map_err(io::Error::other),
+            Ok(None) | Err(_) => Ok(None),
+        }
     }
 
     /// Calls `tell` when the request is made; at once where it was.

@@ -96,16 +96,16 @@ async fn the_request_in_flight_is_answered_before_it_stops() {
     let runtime = FakeRuntime::builder().request_timeout(Duration::from_secs(60));
     let runtime = runtime.start().await.unwrap();
     let (release, host) = hung();
-    let plugin = InProcess::start(runtime.socket_path(), host);
+    let mut plugin = InProcess::start(runtime.socket_path(), host);
     runtime.plugin_registered().await.unwrap();
     let stop = async {
         plugin.request_in_flight().await;
-        plugin.stop.send(true).unwrap();
+        plugin.stop.request();
         drop(release);
     };
     let (adjusted, ()) = tokio::join!(adjusted(&runtime), stop);
     assert!(adjusted);
-    soon("the session's end", plugin.session)
+    soon("the session's end", &mut plugin.session)
         .await
         .unwrap()
         .unwrap();
@@ -116,7 +116,7 @@ async fn it_stops_although_a_mount_hangs() {
     // It waits for as long as the test does, however busy the machine is, and not for the 2 s that it tells.
     let runtime = RawRuntime::listen();
     let (_release, host) = hung();
-    let plugin = InProcess::start(runtime.socket_path(), host);
+    let mut plugin = InProcess::start(runtime.socket_path(), host);
     let mut connection = runtime.accept().await;
     connection.register().await;
     let request = CreateContainerRequest {
@@ -126,7 +126,7 @@ async fn it_stops_although_a_mount_hangs() {
     let asking = connection.call::<CreateContainerResponse>(plugin::CREATE_CONTAINER, &request);
     let stop = async {
         plugin.request_in_flight().await;
-        plugin.stop.send(true).unwrap();
+        plugin.stop.request();
     };
     let (answer, ()) = tokio::join!(asking, stop);
     assert_eq!(
@@ -134,7 +134,7 @@ async fn it_stops_although_a_mount_hangs() {
         Ok(CreateContainerResponse::default()),
         "what was in flight is answered, if with nothing"
     );
-    soon("the session's end", plugin.session)
+    soon("the session's end", &mut plugin.session)
         .await
         .unwrap()
         .unwrap();

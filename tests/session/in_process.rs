@@ -11,23 +11,31 @@ use nri_plugin::flags::Flags;
 use nri_plugin::health::Health;
 use nri_plugin::metrics::Metrics;
 use nri_plugin::probes::{self, Probed};
-use nri_plugin::session::{Identity, Origin, Session, SessionError};
-use nri_plugin::signals::Stop;
-use tokio::sync::watch;
-use tokio::task::JoinHandle;
+use nri_plugin::session::Session;
+use nri_stub::{Error, Identity, Limits, Origin, Stop};
+use tokio::task::{JoinHandle, spawn_blocking};
 
 use crate::plugin::{get, soon};
 
 /// A running session.
 pub(crate) struct InProcess {
     probes: SocketAddr,
-    pub(crate) stop: watch::Sender<bool>,
-    pub(crate) session: JoinHandle<Result<(), SessionError>>,
+    pub(crate) stop: Stop,
+    pub(crate) session: JoinHandle<Result<(), Error>>,
 }
 
 impl InProcess {
     /// Starts one beside the runtime at `socket`.
     pub(crate) fn start(socket: &Path, staged: impl Staged + Send + Sync + 'static) -> Self {
+        Self::start_with(socket, staged, Limits::default())
+    }
+
+    /// The same with other limits.
+    pub(crate) fn start_with(
+        socket: &Path,
+        staged: impl Staged + Send + Sync + 'static,
+        limits: Limits,
+    ) -> Self {
         let config = Arc::new(Config::resolve(Flags::default()).unwrap());
         let metrics = Metrics::default();
         let health = Health::new(metrics.clone());
@@ -42,7 +50,8 @@ impl InProcess {
             metrics: metrics.clone(),
         };
         let probes = probes::serve(listener, probed).unwrap();
-        let (stop, stopped) = Stop::by_hand();
+        let stop = Stop::by_hand();
+        let stopped = stop.clone();
         let session = Session {
             origin: Origin::Socket(socket.to_owned()),
             identity: Identity {
@@ -55,11 +64,12 @@ impl InProcess {
             set_up: Mutex::default(),
             health,
             metrics,
+            limits,
         };
         Self {
             probes,
             stop,
-            session: tokio::spawn(async move { session.run(stopped).await }),
+            session: spawn_blocking(move || session.run(&stopped)),
         }
     }
 
@@ -86,5 +96,12 @@ impl InProcess {
             {}
         };
         soon("a request in flight", asking).await;
+    }
+}
+
+impl Drop for InProcess {
+    fn drop(&mut self) {
+        // The test's runtime waits for its thread.
+        self.stop.request();
     }
 }

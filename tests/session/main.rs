@@ -8,7 +8,6 @@ mod life;
 mod limits;
 mod plugin;
 mod prelaunched;
-mod quiet;
 mod raw_runtime;
 mod registration;
 mod reports;

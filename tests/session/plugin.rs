@@ -12,8 +12,6 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::quiet::starting_a_process;
-
 /// What takes longer than this does not happen.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -35,7 +33,6 @@ impl Plugin {
     /// Starts it beside the runtime at `socket`, with debug logs and probes on a free port.
     pub(crate) async fn start(socket: &Path, flags: &[&str]) -> Self {
         let socket = format!("--socket-path={}", socket.display());
-        let starting = starting_a_process().await;
         let process = mock_node::plugin::command(env!("CARGO_BIN_EXE_nri-plugin"))
             .args([
                 socket.as_str(),
@@ -45,7 +42,6 @@ impl Plugin {
             .args(flags)
             .spawn()
             .unwrap();
-        drop(starting);
         let probes = SocketAddr::from(([0; 4], 0));
         let mut plugin = Self { process, probes };
         let line = plugin.logged("serving the probes").await;

@@ -13,7 +13,6 @@ use nri_proto::api::{
 use nri_proto::wire::Status;
 
 use crate::plugin::{annotated_pod, container, get, soon};
-use crate::quiet::starting_a_process;
 use crate::raw_runtime::Connection;
 
 /// A plugin that a runtime started.
@@ -27,7 +26,6 @@ async fn prelaunched(args: &[&str], variables: &[(&str, &str)]) -> Prelaunched {
     let (plugins, runtimes) = UnixStream::pair().unwrap();
     runtimes.set_nonblocking(true).unwrap();
     let connection = Connection::new(tokio::net::UnixStream::from_std(runtimes).unwrap());
-    let starting = starting_a_process().await;
     // The connection is descriptor 0, which a test can pass on without unsafe code; containerd uses 3.
     let child = Command::new(env!("CARGO_BIN_EXE_nri-plugin"))
         .args(args)
@@ -42,7 +40,6 @@ async fn prelaunched(args: &[&str], variables: &[(&str, &str)]) -> Prelaunched {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    drop(starting);
     let ended = tokio::task::spawn_blocking(|| child.wait_with_output().unwrap());
     Prelaunched { connection, ended }
 }

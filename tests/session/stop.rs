@@ -7,7 +7,6 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::in_process::InProcess;
 use crate::plugin::{Plugin, soon};
-use crate::quiet::starting_a_process;
 use crate::raw_runtime::RawRuntime;
 
 #[tokio::test]
@@ -60,14 +59,12 @@ async fn it_stops_while_the_runtime_is_away() {
 #[tokio::test]
 async fn a_runtime_that_goes_at_the_same_time_is_no_error() {
     let runtime = RawRuntime::listen();
-    let plugin = InProcess::start(runtime.socket_path(), Host::new());
+    let mut plugin = InProcess::start(runtime.socket_path(), Host::new());
     let mut connection = runtime.accept().await;
     let _unanswered = connection.registration().await;
+    plugin.stop.request();
     drop(connection);
-    // The end of the connection is there before the session is asked to stop, and seen after it.
-    tokio::task::yield_now().await;
-    plugin.stop.send(true).unwrap();
-    soon("the session's end", plugin.session)
+    soon("the session's end", &mut plugin.session)
         .await
         .unwrap()
         .unwrap();
@@ -76,7 +73,6 @@ async fn a_runtime_that_goes_at_the_same_time_is_no_error() {
 #[tokio::test]
 async fn a_hang_up_that_it_was_started_to_ignore_does_not_end_it() {
     let runtime = FakeRuntime::start().await.unwrap();
-    let starting = starting_a_process().await;
     // As nohup does.
     let mut process = PluginCommand::new("/bin/sh")
         .args(["-c", r#"trap "" HUP; exec "$0" "$@""#])
@@ -87,7 +83,6 @@ async fn a_hang_up_that_it_was_started_to_ignore_does_not_end_it() {
         )])
         .spawn()
         .unwrap();
-    drop(starting);
     runtime.plugin_registered().await.unwrap();
     let pid = Pid::from_raw(process.id().unwrap().try_into().unwrap()).unwrap();
     kill_process(pid, Signal::HUP).unwrap();

@@ -10,7 +10,6 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::plugin::{annotated_pod, container, get, soon};
-use crate::quiet::starting_a_process;
 
 /// A plugin whose log is read up to the line that tells the probes' address, and no further.
 struct Undrained {
@@ -20,14 +19,12 @@ struct Undrained {
 }
 
 async fn start(runtime: &FakeRuntime) -> Undrained {
-    let starting = starting_a_process().await;
     let mut child = Command::new(env!("CARGO_BIN_EXE_nri-plugin"))
         .arg(format!("--socket-path={}", runtime.socket_path().display()))
         .args(["--health-addr=127.0.0.1:0", "--log-level=debug"])
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    drop(starting);
     let mut stdout = BufReader::with_capacity(1, child.stdout.take().unwrap());
     let probes = loop {
         let mut line = String::new();

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
+use bytes::Bytes;
 use nri_proto::wire::{Asked, Closed, Code, Status};
 use nri_proto::{api, narrow};
 use prost::Message as _;
@@ -47,7 +48,7 @@ impl Session {
                 return false;
             }
             progress.connection = Some(Arc::clone(connection));
-            progress.limit = Some(Instant::now() + self.stub.limits.registration);
+            progress.limit = self.limit();
         }
         self.desk.notify();
         self.stub.updater.set(connection);
@@ -71,6 +72,10 @@ impl Session {
                     None => return,
                 },
                 Ok(Read::Answered(REGISTRATION, Ok(_))) => self.accepted(epoch),
+                // The runtime that started it goes on all the same.
+                Ok(Read::Answered(REGISTRATION, Err(_))) if self.stub.origin.is_prelaunched() => {
+                    self.accepted(epoch);
+                }
                 Ok(Read::Answered(REGISTRATION, Err(cause))) => {
                     self.end(epoch, self.refused(cause));
                     break;
@@ -186,7 +191,9 @@ impl Session {
                 Ok(Vec::new())
             }
             api::plugin::STATE_CHANGE => match handlers.state_change(&job.payload) {
-                Ok(Some((method, payload))) => return self.dispatch(turn, job, method, &payload),
+                Ok(Some((method, payload))) => {
+                    return self.dispatch(turn, job, method, &payload.into());
+                }
                 Ok(None) => Ok(Vec::new()),
                 Err(status) => Err(status),
             },
@@ -195,7 +202,7 @@ impl Session {
         Reply::Answer(answer)
     }
 
-    fn dispatch(&self, turn: &Turn, job: &Job, method: &str, payload: &[u8]) -> Reply {
+    fn dispatch(&self, turn: &Turn, job: &Job, method: &str, payload: &Bytes) -> Reply {
         match self.stub.handlers.of(method) {
             Some(handler) => handler(&Call {
                 job,
@@ -257,8 +264,8 @@ impl Session {
         let mut progress = self.progress();
         if progress.epoch == epoch {
             progress.accepted = true;
-            let limit = Instant::now() + self.stub.limits.registration;
-            progress.limit = (!progress.configured).then_some(limit);
+            let is_configured = progress.configured;
+            progress.limit = self.limit().filter(|_| !is_configured);
         }
         drop(progress);
         self.desk.notify();

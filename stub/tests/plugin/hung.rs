@@ -22,7 +22,7 @@ fn hanging() -> (Sender<()>, impl Fn(&Call<'_>) -> Reply + Send + Sync) {
     let (release, hang): (_, Receiver<()>) = channel();
     let hang = Mutex::new(hang);
     let handler = move |call: &Call<'_>| {
-        if call.payload() == encoded("hang") {
+        if *call.payload() == encoded("hang") {
             let _ = hang.lock().unwrap().recv();
         }
         Reply::Answer(Ok(encoded("told")))
