@@ -234,7 +234,7 @@ fn containerd_nri_62_a_missing_socket_ends_the_process_and_says_how_to_turn_nri_
     assert_eq!(
         refusal(&["--health-addr=", "--socket-path=/nowhere/nri.sock"], &[]),
         "nri-plugin: cannot connect to the NRI socket /nowhere/nri.sock: No such file or directory \
-         (os error 2); NRI is off in the runtime, or --socket-path is wrong: containerd turns it on \
+         (os error 2); NRI is off in the runtime, or its socket is elsewhere: containerd turns it on \
          with disable = false under [plugins.\"io.containerd.nri.v1.nri\"] in its config.toml"
     );
 }

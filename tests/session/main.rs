@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod hung;
+mod hung_mount;
 mod in_process;
 mod life;
 mod limits;
