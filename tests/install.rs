@@ -104,14 +104,12 @@ fn nothing_but_the_complete_program_is_ever_in_the_plugin_directory() {
             seen.push((event.events(), name));
         }
     }
+    // The kernel may tell of two that are the same as of one.
+    seen.dedup();
     let moved = |how| (how, "10-nvml-mock".to_owned());
     assert_eq!(
         seen,
-        [
-            moved(ReadFlags::MOVED_TO),
-            moved(ReadFlags::MOVED_TO),
-            moved(ReadFlags::MOVED_FROM)
-        ]
+        [moved(ReadFlags::MOVED_TO), moved(ReadFlags::MOVED_FROM)]
     );
     assert_eq!(beside(node.path().join(PROGRAM)), ["plugins"]);
 }
