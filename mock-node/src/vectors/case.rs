@@ -20,12 +20,12 @@ pub struct Case {
     /// The plugin's environment, with placeholders. Nothing else that a plugin reads is set.
     #[serde(default)]
     pub process_env: BTreeMap<String, String>,
-    /// What is made below the case's root, in order; link targets may hold placeholders.
+    /// What is made below the case's root, in order; link targets and contents may hold placeholders.
     #[serde(default)]
     pub tree: Vec<Entry>,
     /// The request's pod; `None` where it carries none.
     pub pod: Option<PodSandbox>,
-    /// The request's container; `None` where it carries none.
+    /// The request's container, with placeholders; `None` where it carries none.
     pub container: Option<Container>,
     /// What the node agent answers; `None` where there is none.
     pub agent: Option<StagedAnswer>,
@@ -73,7 +73,7 @@ impl Placeholders {
             .replace("$AGENT", &self.agent)
     }
 
-    /// The staged tree with every link target filled in.
+    /// The staged tree with every link target and every content filled in.
     #[must_use]
     pub fn fill_tree(&self, tree: &[Entry]) -> Vec<Entry> {
         let fill = |entry: &Entry| match &entry.kind {
@@ -83,9 +83,27 @@ impl Placeholders {
                 },
                 ..entry.clone()
             },
+            Kind::File { content } => Entry {
+                kind: Kind::File {
+                    content: self.fill(content),
+                },
+                ..entry.clone()
+            },
             _ => entry.clone(),
         };
         tree.iter().map(fill).collect()
+    }
+
+    /// The request's container with every text filled in.
+    ///
+    /// # Errors
+    ///
+    /// It has no JSON form.
+    pub fn container(
+        &self,
+        container: Option<&Container>,
+    ) -> Result<Option<Container>, serde_json::Error> {
+        serde_json::from_value(self.fill_value(&serde_json::to_value(container)?))
     }
 
     /// The expected adjustment; `None` for none, and for one with nothing in it.
@@ -145,6 +163,20 @@ mod tests {
         );
         let tree = placeholders().fill_tree(&[link]);
         assert!(matches!(&tree[0].kind, Kind::Symlink { target } if target == "/tmp/case/dev0"));
+
+        let content = "hostPath: $ROOT/dev0".to_owned();
+        let file = Entry::new("file", Kind::File { content });
+        let tree = placeholders().fill_tree(&[file]);
+        let filled = "hostPath: /tmp/case/dev0";
+        assert!(matches!(&tree[0].kind, Kind::File { content } if content == filled));
+
+        let container = Container {
+            env: vec!["ROOT=$ROOT".to_owned()],
+            ..Container::default()
+        };
+        let filled = placeholders().container(Some(&container)).unwrap();
+        assert_eq!(filled.unwrap().env, ["ROOT=/tmp/case"]);
+        assert_eq!(placeholders().container(None).unwrap(), None);
 
         assert_eq!(
             placeholders().fill("--u=$AGENT/stagedz"),

@@ -68,6 +68,9 @@ pub enum PlayError {
     /// What it expects is no adjustment.
     #[error("the expected adjustment is none: {0}")]
     Expected(#[from] serde_json::Error),
+    /// Its container is none once its placeholders are filled in.
+    #[error("the container is none with its placeholders filled in: {0}")]
+    Container(serde_json::Error),
 }
 
 /// What a plugin did.
@@ -146,10 +149,9 @@ async fn ask(
     if let Some(got) = got {
         return Ok(got);
     }
-    let asked = match runtime
-        .create_container(case.pod.clone(), case.container.clone())
-        .await
-    {
+    let container = placeholders.container(case.container.as_ref());
+    let container = container.map_err(PlayError::Container)?;
+    let asked = match runtime.create_container(case.pod.clone(), container).await {
         Ok(created) => created.asked,
         Err(refused) => refused.asked,
     };
