@@ -228,7 +228,7 @@ fn can_be_read(config: &Config, staged: &impl Staged, places: &Places) -> bool {
     };
     let looking = Looking::new(staged, places, || true);
     let selection = decide::select(config, Some(&pod), None);
-    let runtime = Runtime::identify("", "");
+    let runtime = Runtime::UNKNOWN;
     decide::adjust(config, &selection, None, &looking, runtime);
     looking.stopped().is_none()
 }

@@ -193,6 +193,19 @@ mod tests {
     }
 
     #[test]
+    fn a_container_that_another_copy_of_the_plugin_injected_is_not_bypassed() {
+        let mut injected = container("1", "injected");
+        injected.env = vec!["MOCK_PCI_ROOT=/elsewhere".into(), "PATH=/bin".into()];
+        injected.mounts.push(api::Mount {
+            destination: "/elsewhere".into(),
+            source: "/var/lib/nvml-mock".into(),
+            ..Default::default()
+        });
+        let found = audited(&[part(vec![pod("1", "default", GPU)], vec![injected])]);
+        assert_eq!(found, Bypassed::default());
+    }
+
+    #[test]
     fn a_pod_may_be_listed_in_any_part() {
         let found = audited(&[
             part(

@@ -147,11 +147,7 @@ impl Config {
             flags.overlay_host_path,
             "/var/lib/nvml-mock",
         )?;
-        let overlay_mount = absolute(
-            "overlay-mount-path",
-            flags.overlay_mount_path,
-            "/opt/nvml-mock",
-        )?;
+        let overlay_mount = values::overlay_mount(flags.overlay_mount_path, "/opt/nvml-mock")?;
         let on_host = |flag, path, below| absolute(flag, path, overlay_host.join(below).as_str());
         let in_container =
             |flag, path, below| absolute(flag, path, overlay_mount.join(below).as_str());
@@ -193,7 +189,8 @@ impl Config {
                 flags.staging_lock_path,
                 &overlay_host,
             )?,
-            socket_path: path::clean(&text(flags.socket_path, "/var/run/nri/nri.sock")),
+            socket_path: path::clean(&text(flags.socket_path, "/var/run/nri/nri.sock"))
+                .into_owned(),
             plugin_name: registration::name(text(flags.plugin_name, PLUGIN_NAME))?,
             plugin_index: registration::index(text(flags.plugin_index, PLUGIN_INDEX))?,
             excluded_namespaces: match flags.excluded_namespaces {

@@ -1,12 +1,15 @@
 //! Between NRI's messages and what the decision works with: the only place that knows both.
 
 mod read;
+#[cfg(test)]
+mod tests;
 
 use nri_proto::api;
 use nri_proto::wire::MAX_BODY;
+use nri_proto::wire::envelope::Response;
 use prost::Message;
 
-use crate::decide::{Adjustment, BindMount, DeviceNode};
+use crate::decide::{Adjustment, BindMount, DeviceGrant, DeviceNode};
 
 pub use read::{
     Asked, CONTAINERS, PODS, Running, Unreadable, asked, listed, listed_pod, more, running,
@@ -22,15 +25,25 @@ pub fn answer(adjustment: Option<Adjustment>) -> Vec<u8> {
     .encode_to_vec()
 }
 
-/// Whether the answer with this adjustment is within what one message can hold. Reckoned from its texts and a
-/// bound for all the rest, so that a hair under the limit is already too much.
+/// Whether the answer with this adjustment is within what one message can hold.
 pub fn fits(adjustment: &Adjustment) -> bool {
+    // Only a huge one is worth encoding twice.
+    if at_most(adjustment) <= MAX_BODY {
+        return true;
+    }
+    let answer = answer(Some(adjustment.clone()));
+    Response::from(Ok(answer.into())).encoded_len() <= MAX_BODY
+}
+
+/// A bound for the answer's length: that of its texts, and for all the rest more than it can be.
+fn at_most(adjustment: &Adjustment) -> usize {
     /// The tags, numbers, type and options of any one item take less, as does the message around them.
     const BESIDES_TEXT: usize = 128;
     let Adjustment {
         mounts,
         env,
         devices,
+        device_grants,
         cdi_devices,
     } = adjustment;
     let mounts = mounts
@@ -38,10 +51,15 @@ pub fn fits(adjustment: &Adjustment) -> bool {
         .map(|mount| mount.source.len() + mount.destination.len());
     let env = env.iter().map(|(key, value)| key.len() + value.len());
     let devices = devices.iter().map(|device| device.path.len());
+    let grants = device_grants.iter().map(|_| 0);
     let cdi_devices = cdi_devices.iter().map(String::len);
-    let items = mounts.chain(env).chain(devices).chain(cdi_devices);
+    let items = mounts
+        .chain(env)
+        .chain(devices)
+        .chain(grants)
+        .chain(cdi_devices);
     let length: usize = items.map(|text| text + BESIDES_TEXT).sum();
-    length + BESIDES_TEXT <= MAX_BODY
+    length + BESIDES_TEXT
 }
 
 impl From<Adjustment> for api::ContainerAdjustment {
@@ -50,12 +68,19 @@ impl From<Adjustment> for api::ContainerAdjustment {
             mounts,
             env,
             devices,
+            device_grants,
             cdi_devices,
         } = adjustment;
-        let linux = (!devices.is_empty()).then(|| api::LinuxContainerAdjustment {
-            devices: devices.into_iter().map(api::LinuxDevice::from).collect(),
+        let resources = (!device_grants.is_empty()).then(|| api::LinuxResources {
+            devices: device_grants.into_iter().map(grant).collect(),
             ..Default::default()
         });
+        let linux =
+            (!devices.is_empty() || resources.is_some()).then(|| api::LinuxContainerAdjustment {
+                devices: devices.into_iter().map(api::LinuxDevice::from).collect(),
+                resources,
+                ..Default::default()
+            });
         Self {
             mounts: mounts.into_iter().map(api::Mount::from).collect(),
             env: env
@@ -69,6 +94,20 @@ impl From<Adjustment> for api::ContainerAdjustment {
                 .collect(),
             ..Default::default()
         }
+    }
+}
+
+fn grant(device: DeviceGrant) -> api::LinuxDeviceCgroup {
+    let number = |number: u32| {
+        let value = number.into();
+        Some(api::OptionalInt64 { value })
+    };
+    api::LinuxDeviceCgroup {
+        allow: true,
+        r#type: DeviceNode::KIND.into(),
+        major: number(device.major),
+        minor: number(device.minor),
+        access: "rw".into(),
     }
 }
 
@@ -107,133 +146,5 @@ impl From<DeviceNode> for api::LinuxDevice {
             uid: Some(api::OptionalUInt32 { value: uid }),
             gid: Some(api::OptionalUInt32 { value: gid }),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_fits_is_within_a_message_and_what_is_over_does_not_fit() {
-        let devices = |count: usize, path: usize| Adjustment {
-            devices: vec![
-                DeviceNode {
-                    path: "x".repeat(path),
-                    major: u32::MAX,
-                    minor: u32::MAX,
-                    file_mode: u32::MAX,
-                    uid: u32::MAX,
-                    gid: u32::MAX,
-                };
-                count
-            ],
-            ..Adjustment::default()
-        };
-        let fitting = devices(30_000, 10);
-        assert!(fits(&fitting));
-        assert!(answer(Some(fitting)).len() < MAX_BODY);
-        let over = devices(1000, 5000);
-        assert!(!fits(&over));
-        assert!(answer(Some(over)).len() > MAX_BODY);
-    }
-
-    #[test]
-    fn every_text_of_an_adjustment_counts_to_the_last_byte() {
-        let text = |length: usize| "x".repeat(length);
-        let mount = |source, destination| Adjustment {
-            mounts: vec![BindMount {
-                source: text(source),
-                destination: text(destination),
-                options: &[],
-            }],
-            ..Adjustment::default()
-        };
-        let env = |key, value| Adjustment {
-            env: vec![(text(key), text(value))],
-            ..Adjustment::default()
-        };
-        let cdi_device = |vendor, class| Adjustment {
-            cdi_devices: vec![text(vendor) + &text(class)],
-            ..Adjustment::default()
-        };
-        let kinds: [&dyn Fn(usize, usize) -> Adjustment; 3] = [&mount, &env, &cdi_device];
-        let most = MAX_BODY - 2 * 128;
-        for kind in kinds {
-            assert!(fits(&kind(10, most - 10)) && fits(&kind(most - 10, 10)));
-            assert!(!fits(&kind(11, most - 10)) && !fits(&kind(most - 10, 11)));
-        }
-    }
-
-    #[test]
-    fn no_adjustment_is_an_empty_answer() {
-        assert!(answer(None).is_empty());
-    }
-
-    #[test]
-    fn an_adjustment_is_answered_with_present_owners_and_mode_also_when_0() {
-        let adjustment = Adjustment {
-            mounts: vec![BindMount {
-                source: "/s".into(),
-                destination: "/d".into(),
-                options: &["rbind", "ro"],
-            }],
-            env: vec![("K".into(), "v".into())],
-            devices: vec![DeviceNode {
-                path: "/dev/nvidia0".into(),
-                major: 195,
-                minor: 1 << 19,
-                file_mode: 0,
-                uid: 0,
-                gid: 0,
-            }],
-            cdi_devices: vec!["v/c=d".into()],
-        };
-        let device = api::LinuxDevice {
-            path: "/dev/nvidia0".into(),
-            r#type: "c".into(),
-            major: 195,
-            minor: 1 << 19,
-            file_mode: Some(api::OptionalFileMode { value: 0 }),
-            uid: Some(api::OptionalUInt32 { value: 0 }),
-            gid: Some(api::OptionalUInt32 { value: 0 }),
-        };
-        let expected = api::ContainerAdjustment {
-            mounts: vec![api::Mount {
-                destination: "/d".into(),
-                r#type: "bind".into(),
-                source: "/s".into(),
-                options: vec!["rbind".into(), "ro".into()],
-            }],
-            env: vec![api::KeyValue {
-                key: "K".into(),
-                value: "v".into(),
-            }],
-            linux: Some(api::LinuxContainerAdjustment {
-                devices: vec![device],
-                ..Default::default()
-            }),
-            cdi_devices: vec![api::CdiDevice {
-                name: "v/c=d".into(),
-            }],
-            ..Default::default()
-        };
-        let answer = api::CreateContainerResponse::decode(&*answer(Some(adjustment))).unwrap();
-        assert_eq!(answer.adjust, Some(expected));
-        assert!(answer.update.is_empty() && answer.evict.is_empty());
-    }
-
-    #[test]
-    fn an_adjustment_without_devices_says_nothing_of_linux() {
-        let env = vec![("K".into(), "v".into())];
-        let answer = answer(Some(Adjustment {
-            env,
-            ..Adjustment::default()
-        }));
-        let adjust = api::CreateContainerResponse::decode(&*answer)
-            .unwrap()
-            .adjust
-            .unwrap();
-        assert_eq!(adjust.linux, None);
     }
 }

@@ -8,6 +8,7 @@
 //! ComputeDomain daemon is the one exception.
 
 mod adjustment;
+pub mod cdi;
 mod compute_domain;
 mod devices;
 mod environment;
@@ -24,9 +25,12 @@ mod staged;
 mod surfaces;
 #[cfg(test)]
 mod tests;
+mod user_namespace;
+mod volumes;
 mod warning;
 
-pub use adjustment::{Adjustment, BindMount, DeviceNode};
+pub use adjustment::{Adjustment, BindMount, DeviceGrant, DeviceNode};
+pub use cdi::CdiNode;
 pub use evidence::Evidence;
 pub use outcome::{Decision, Outcome, Reason, Refusal, Selection};
 pub use reads::{reads_annotation, reads_label, reads_option, reads_variable};
@@ -65,6 +69,19 @@ pub fn select(config: &Config, pod: Option<&Pod>, container: Option<&Container>)
         return leave_alone(Reason::NothingSelected);
     }
     if container.mounts_at(&config.overlay_mount_path) {
+        return leave_alone(Reason::OverlayAlreadyMounted);
+    }
+    if surfaces.need_overlay()
+        && let Some(volume) = volumes::shared_above(config, container)
+    {
+        return Selection::LeaveAlone {
+            reason: Reason::OverlayWouldPropagate,
+            warning: Some(Warning::OverlayWouldPropagate {
+                path: volume.destination.clone(),
+            }),
+        };
+    }
+    if volumes::mounted_by_another_copy(config, container) {
         return leave_alone(Reason::OverlayAlreadyMounted);
     }
     Selection::Inject(surfaces)
@@ -112,16 +129,26 @@ fn inject(
     let mut adjustment = Adjustment::default();
 
     if surfaces.need_overlay() {
-        if let Some(source) = mounts::not_staged(config, staged) {
-            if config.feature_gates.enabled(Gate::RequireStagedOverlay) {
-                return Outcome::Unmodified(Reason::OverlayNotStaged);
-            }
+        let not_staged = mounts::not_staged(config, staged);
+        if not_staged.is_some() && config.feature_gates.enabled(Gate::RequireStagedOverlay) {
+            return Outcome::Unmodified(Reason::OverlayNotStaged);
+        }
+        if let Some(volume) = volumes::without_a_place(config, container, staged) {
+            let path = volume.destination.clone();
+            warnings.push(Warning::VolumeBelowOverlay { path });
+            return Outcome::Unmodified(Reason::VolumeBelowOverlay);
+        }
+        let own_config = mounts::own_config(config, container);
+        if let Some(source) = not_staged.filter(|_| !own_config) {
             let path = source.to_string();
             warnings.push(Warning::OverlayNotStaged { path });
         }
-        adjustment.mounts = mounts::overlay(config);
+        if container.user_namespace && !own_config {
+            warnings.push(Warning::ConfigNotWritable);
+        }
+        adjustment.mounts = mounts::overlay(config, own_config);
 
-        let environment = environment::overlay(config, surfaces, staged, &container.env);
+        let environment = environment::overlay(config, surfaces, staged, &container.env, runtime);
         adjustment.env = environment.changed;
         if !environment.repeated.is_empty() {
             let keys = environment.repeated;
@@ -131,11 +158,12 @@ fn inject(
 
     let guard = config.feature_gates.enabled(Gate::RealDriverGuard);
     let mut lookup = Lookup::new(staged, guard);
+    let mut nodes = Vec::new();
     let mut present = false;
     if surfaces.gpu == Some(Gpu::Management) {
-        match gpu::delivery(config, staged, runtime, &lookup, warnings) {
+        match gpu::delivery(config, container, staged, runtime, &lookup, warnings) {
             Delivery::Cdi(name) => adjustment.cdi_devices.push(name),
-            Delivery::Nodes(nodes) => adjustment.devices.extend(lookup.nodes(nodes)),
+            Delivery::Nodes(candidates) => nodes.extend(lookup.nodes(candidates)),
         }
     }
     if surfaces.infiniband {
@@ -146,7 +174,15 @@ fn inject(
         let staged_channels = channels.len();
         let missing = imex::missing(channels, container);
         present = missing.len() < staged_channels;
-        adjustment.devices.extend(missing);
+        nodes.extend(missing);
+    }
+    if (surfaces.gpu.is_some() || surfaces.imex) && volumes::replace_dev(container) {
+        warnings.push(Warning::OwnDev);
+    }
+    if container.user_namespace {
+        present |= user_namespace::bind(nodes, container, runtime, &mut adjustment);
+    } else {
+        adjustment.devices = nodes.into_iter().map(|found| found.node).collect();
     }
     warnings.extend(lookup.into_warnings());
 

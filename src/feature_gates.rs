@@ -38,8 +38,6 @@ struct Spec {
     name: &'static str,
     stage: Stage,
     default: bool,
-    /// Whether its stage's group sets its default.
-    in_group: bool,
     /// Whether the default is final: saying the same is allowed, a change is not.
     locked: bool,
 }
@@ -50,9 +48,6 @@ const SPECS: [Spec; 2] = [
         name: "RequireStagedOverlay",
         stage: Stage::Alpha,
         default: false,
-        // `AllAlpha=true` stands in command lines that are older than this gate, and the containers of a node
-        // that never staged `driver/config` must not lose their overlay to it.
-        in_group: false,
         locked: false,
     },
     Spec {
@@ -60,7 +55,6 @@ const SPECS: [Spec; 2] = [
         name: "RealDriverGuard",
         stage: Stage::Beta,
         default: true,
-        in_group: true,
         locked: false,
     },
 ];
@@ -94,9 +88,7 @@ impl FeatureGates {
             given.insert(name, value);
         }
         let state = |spec: &Spec| {
-            let of_stage = given
-                .get(spec.stage.group())
-                .filter(|_| spec.in_group && !spec.locked);
+            let of_stage = given.get(spec.stage.group()).filter(|_| !spec.locked);
             let value = given.get(spec.name).or(of_stage);
             (spec.gate, value.copied().unwrap_or(spec.default))
         };
@@ -252,20 +244,17 @@ mod tests {
     fn a_stage_sets_the_default_of_its_gates_only() {
         assert_eq!(parse("AllBeta=false"), (false, false));
         assert_eq!(parse("AllAlpha=false"), (false, true));
-    }
-
-    #[test]
-    fn a_command_line_older_than_a_gate_that_takes_something_away_does_not_switch_it_on() {
-        assert_eq!(parse("AllAlpha=true"), (false, true));
-        assert_eq!(
-            parse("AllAlpha=true,RequireStagedOverlay=true"),
-            (true, true)
-        );
+        assert_eq!(parse("AllAlpha=true"), (true, true));
+        assert_eq!(parse("AllAlpha=true,AllBeta=false"), (true, false));
     }
 
     #[test]
     fn a_gate_overrides_its_stage_in_either_order() {
         assert_eq!(parse("AllBeta=false,RealDriverGuard=true"), (false, true));
+        assert_eq!(
+            parse("RequireStagedOverlay=false,AllAlpha=true"),
+            (false, true)
+        );
         assert_eq!(parse("RealDriverGuard=true,AllBeta=false"), (false, true));
     }
 
@@ -323,7 +312,6 @@ mod tests {
             name: "Settled",
             stage: Stage::Beta,
             default: true,
-            in_group: true,
             locked: true,
         }];
         let enabled = |text| {

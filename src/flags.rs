@@ -128,7 +128,7 @@ pub struct Flags {
     #[arg(long, env = "MOKKA_NRI_CDI_DEVICE_NAME", value_name = "DEVICE")]
     pub cdi_device_name: Option<String>,
 
-    /// CDI specification that must be staged for it; without one, raw nodes are injected
+    /// CDI specification that must resolve it; where none does, raw nodes are injected
     /// [default: /var/run/cdi/nvml-mock-nri.yaml].
     #[arg(long, env = "MOKKA_NRI_CDI_SPEC_HOST_PATH", value_name = "PATH")]
     pub cdi_spec_host_path: Option<String>,

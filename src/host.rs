@@ -1,19 +1,22 @@
 //! The real view of what is staged: this host's file system and kernel.
 
+mod cdi;
 mod proc_devices;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::PathBuf;
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::decide::{Entry, Node, NodeKind, Staged};
+use crate::decide::{CdiNode, Entry, Node, NodeKind, Staged};
 use crate::path::AbsolutePath;
-use proc_devices::CharDrivers;
+use cdi::LastRead;
+use proc_devices::nvidia_majors;
 
 /// How long the kernel's list of drivers is taken to stay as it was read.
 const DRIVERS_FRESH: Duration = Duration::from_secs(5);
@@ -22,8 +25,9 @@ const DRIVERS_FRESH: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct Host {
     proc_devices: PathBuf,
-    drivers: Mutex<Option<(Instant, CharDrivers)>>,
+    drivers: Mutex<Option<(Instant, Arc<BTreeSet<u32>>)>>,
     unreadable: Once,
+    cdi: LastRead,
 }
 
 impl Host {
@@ -38,22 +42,24 @@ impl Host {
             proc_devices: path.into(),
             drivers: Mutex::new(None),
             unreadable: Once::new(),
+            cdi: LastRead::default(),
         }
     }
 
-    /// The drivers of a major as of `now`. A list that cannot be read is an empty one.
-    fn char_drivers_at(&self, now: Instant, major: u32) -> Vec<String> {
+    /// The majors of NVIDIA's drivers as of `now`. A list that cannot be read is an empty one.
+    fn nvidia_majors_at(&self, now: Instant) -> Arc<BTreeSet<u32>> {
         let mut cached = self.drivers.lock().unwrap_or_else(PoisonError::into_inner);
         let fresh = cached
             .take()
             .filter(|(read, _)| now.saturating_duration_since(*read) < DRIVERS_FRESH);
-        let (_, drivers) = cached.insert(fresh.unwrap_or_else(|| (now, self.read_drivers())));
-        drivers.of(major).to_vec()
+        let read = || (now, Arc::new(self.read_drivers()));
+        let (_, majors) = cached.insert(fresh.unwrap_or_else(read));
+        Arc::clone(majors)
     }
 
-    fn read_drivers(&self) -> CharDrivers {
+    fn read_drivers(&self) -> BTreeSet<u32> {
         match fs::read(&self.proc_devices) {
-            Ok(list) => CharDrivers::parse(&String::from_utf8_lossy(&list)),
+            Ok(list) => nvidia_majors(&String::from_utf8_lossy(&list)),
             Err(error) => {
                 self.unreadable.call_once(|| {
                     tracing::warn!(
@@ -62,7 +68,7 @@ impl Host {
                         "cannot read the kernel's drivers, nodes of a real NVIDIA driver are not told from mock ones",
                     );
                 });
-                CharDrivers::default()
+                BTreeSet::new()
             }
         }
     }
@@ -116,7 +122,16 @@ impl Staged for Host {
         })
     }
 
-    fn char_drivers(&self, major: u32) -> Vec<String> {
-        self.char_drivers_at(Instant::now(), major)
+    fn cdi_nodes(
+        &self,
+        specification: &AbsolutePath,
+        name: &str,
+        overlay: &AbsolutePath,
+    ) -> Result<Arc<[CdiNode]>, String> {
+        self.cdi.nodes(specification, name, overlay)
+    }
+
+    fn nvidia_majors(&self) -> Arc<BTreeSet<u32>> {
+        self.nvidia_majors_at(Instant::now())
     }
 }

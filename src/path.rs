@@ -1,5 +1,6 @@
 //! Lexical path cleaning: no disk is read, so a path means the same before and after it is staged.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
 
@@ -13,18 +14,36 @@ pub struct AbsolutePath(String);
 impl AbsolutePath {
     /// Cleans `path`; `None` when it does not start at `/`. A `..` at the root stays at the root.
     pub fn new(path: &str) -> Option<Self> {
-        path.starts_with('/').then(|| Self(clean(path)))
+        path.starts_with('/')
+            .then(|| Self(clean(path).into_owned()))
     }
 
     /// The place that `path` names when it is read from here; an absolute `path` is read from here too.
     #[must_use]
     pub fn join(&self, path: &str) -> Self {
-        Self(clean(&format!("{}/{path}", self.0)))
+        let joined = format!("{}/{path}", self.0);
+        let cleaned = match clean(&joined) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(cleaned) => Some(cleaned),
+        };
+        Self(cleaned.unwrap_or(joined))
+    }
+
+    /// The directory that holds it; the root is in none.
+    pub fn parent(&self) -> Option<Self> {
+        let (parent, name) = self.0.rsplit_once('/')?;
+        let parent = if parent.is_empty() { "/" } else { parent };
+        (!name.is_empty()).then(|| Self(parent.to_owned()))
     }
 
     /// Whether `other` is this path or lies below it.
     pub fn contains(&self, other: &Self) -> bool {
         Path::new(&other.0).starts_with(&self.0)
+    }
+
+    /// Whether `path`, however it is spelled, is this one.
+    pub fn is(&self, path: &str) -> bool {
+        clean(path) == self.0
     }
 
     /// The path as text, as it goes into messages for the runtime.
@@ -45,9 +64,22 @@ impl AsRef<Path> for AbsolutePath {
     }
 }
 
+/// The way from `above` down to `path`, where that lies below it. Both are clean.
+pub fn way_down<'a>(above: &str, path: &'a str) -> Option<&'a str> {
+    let rest = path.strip_prefix(above)?;
+    match above {
+        "/" => Some(rest).filter(|rest| !rest.is_empty()),
+        _ => rest.strip_prefix('/'),
+    }
+}
+
 /// Removes `//`, `.`, trailing `/`, and each `..` together with what it undoes. What is left of nothing is `.`.
-pub fn clean(path: &str) -> String {
+pub fn clean(path: &str) -> Cow<'_, str> {
     let rooted = path.starts_with('/');
+    let mut parts = path.strip_prefix('/').unwrap_or(path).split('/');
+    if path == "/" || parts.all(|part| !matches!(part, "" | "." | "..")) {
+        return Cow::Borrowed(path);
+    }
     let mut kept: Vec<&str> = Vec::new();
     for part in path.split('/') {
         match part {
@@ -60,11 +92,11 @@ pub fn clean(path: &str) -> String {
         }
     }
     let joined = kept.join("/");
-    match (rooted, joined.is_empty()) {
+    Cow::Owned(match (rooted, joined.is_empty()) {
         (true, _) => format!("/{joined}"),
         (false, true) => ".".to_owned(),
         (false, false) => joined,
-    }
+    })
 }
 
 #[cfg(test)]
@@ -110,6 +142,46 @@ mod tests {
         assert_eq!(clean("a/.."), ".");
         assert_eq!(clean("../.."), "../..");
         assert_eq!(clean(""), ".");
+    }
+
+    #[test]
+    fn what_is_clean_already_is_not_copied() {
+        for path in [
+            "/",
+            "/opt",
+            "/opt/nvml-mock",
+            "/..a/.b",
+            "opt",
+            "a/b..",
+            "/ü",
+        ] {
+            assert!(
+                matches!(clean(path), Cow::Borrowed(same) if same == path),
+                "{path}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_path_but_the_root_has_a_parent() {
+        assert_eq!(absolute("/a/b").parent(), Some(absolute("/a")));
+        assert_eq!(absolute("/a").parent(), Some(absolute("/")));
+        assert_eq!(absolute("/").parent(), None);
+    }
+
+    #[test]
+    fn the_way_down_leads_to_what_lies_below_and_nowhere_else() {
+        assert_eq!(way_down("/opt", "/opt/a/b"), Some("a/b"));
+        assert_eq!(way_down("/", "/opt"), Some("opt"));
+        for (above, path) in [
+            ("/opt", "/opt"),
+            ("/opt", "/optical"),
+            ("/", "/"),
+            ("/a", "/"),
+            ("/", "a"),
+        ] {
+            assert_eq!(way_down(above, path), None, "{above} {path}");
+        }
     }
 
     #[test]

@@ -168,6 +168,13 @@ fn configure(config: Option<&Config>, health: &Health, told: &nri_stub::Runtime)
             "the runtime drops CDI devices from an adjustment, raw device nodes are used instead",
         );
     }
+    if runtime.repeats_path {
+        tracing::warn!(
+            runtime = told.name,
+            version = told.version,
+            "the runtime sets PATH twice in most containers, so that it cannot be changed there: call the tools by their path below the overlay",
+        );
+    }
     let registrations = health.registered(told.request_timeout_ms);
     if registrations > 1 {
         tracing::info!(registrations, "registered again");

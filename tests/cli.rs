@@ -168,6 +168,10 @@ fn every_command_line_that_could_not_work_is_refused_in_one_line() {
         // Paths.
         &["--overlay-host-path=var/lib/nvml-mock"],
         &["--overlay-mount-path=opt"],
+        // Where every container needs something else.
+        &["--overlay-mount-path=/proc/"],
+        &["--overlay-mount-path=//sys"],
+        &["--overlay-mount-path=/x/../dev"],
         &["--topology-host-path=./t"],
         &["--topology-mount-path=t"],
         &["--device-host-path=dev"],

@@ -57,6 +57,11 @@ async fn every_case_is_answered_as_expected() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn every_case_with_volumes_and_user_namespaces_is_answered_as_expected() {
+    assert_eq!(play("cases-volumes.jsonl.gz").await, 300);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn every_case_with_environment_variables_is_answered_as_expected() {
     assert_eq!(play("cases-env.jsonl.gz").await, 164);
 }

@@ -71,6 +71,14 @@ fn the_rule_that_leaves_a_container_alone_is_the_last_one() {
     };
     mounted.container.as_mut().unwrap().mounts.push(overlay);
 
+    let mut shared = request(&[(DEVICES, "true")]);
+    let volume = Mount {
+        destination: "/opt".to_owned(),
+        options: vec!["rshared".to_owned()],
+        ..Mount::default()
+    };
+    shared.container.as_mut().unwrap().mounts.push(volume);
+
     for (request, flags, rule, found) in [
         (
             request(&[("nvml-mock.nvidia.com/inject", "FALSE"), (DEVICES, "true")]),
@@ -90,7 +98,13 @@ fn the_rule_that_leaves_a_container_alone_is_the_last_one() {
             mounted,
             &[],
             "overlay mount",
-            "something is mounted already at /opt/nvml-mock",
+            "something is mounted already at /opt/nvml-mock, or the overlay elsewhere",
+        ),
+        (
+            shared,
+            &[],
+            "shared volume",
+            "/opt would carry the overlay onto the node",
         ),
     ] {
         let explanation = explained(flags, &request);

@@ -1,10 +1,11 @@
 //! Looking at the disk on behalf of a request, so that one thread at most gets stuck on each place that hangs.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::io;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::decide::{Entry, Node, Staged};
+use crate::decide::{CdiNode, Entry, Node, Staged};
 use crate::path::AbsolutePath;
 
 /// Where threads look at this moment.
@@ -123,8 +124,20 @@ impl<S: Staged, O: Fn() -> bool> Staged for Looking<'_, S, O> {
         self.look(path, |staged| staged.node(path))
     }
 
-    fn char_drivers(&self, major: u32) -> Vec<String> {
-        self.staged.char_drivers(major)
+    fn cdi_nodes(
+        &self,
+        specification: &AbsolutePath,
+        name: &str,
+        overlay: &AbsolutePath,
+    ) -> Result<Arc<[CdiNode]>, String> {
+        let looked = self.look(specification, |staged| {
+            Ok(staged.cdi_nodes(specification, name, overlay))
+        });
+        looked.unwrap_or_else(|error| Err(error.to_string()))
+    }
+
+    fn nvidia_majors(&self) -> Arc<BTreeSet<u32>> {
+        self.staged.nvidia_majors()
     }
 }
 

@@ -1,7 +1,6 @@
 //! What the log and the metrics are told of a container.
 
 use std::borrow::Cow;
-use std::fmt::Display;
 use std::time::Duration;
 
 use nri_stub::{Answer, Code, Status};
@@ -114,13 +113,22 @@ impl<'a> From<&'a Asked> for Subject<'a> {
 }
 
 impl Subject<'_> {
-    fn warn(self, warning: impl Display) {
+    fn warn(self, warning: &Warning) {
         let Self {
             namespace,
             pod,
             container,
         } = self;
-        tracing::warn!(namespace, pod, container, "{warning}");
+        tracing::warn!(
+            namespace,
+            pod,
+            container,
+            path = warning.path(),
+            cause = warning.cause(),
+            names = warning.names(),
+            "{}",
+            warning.message(),
+        );
     }
 
     fn warn_because(self, what: &str, reason: &str) {

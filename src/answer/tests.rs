@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::fs::{File, TryLockError};
 use std::io::{self, Write};
 use std::net::TcpListener;
@@ -14,13 +15,12 @@ use tracing::level_filters::LevelFilter;
 
 use super::*;
 use crate::config::{AgentUrl, StagingGate};
-use crate::decide::{Entry, Node, NodeKind};
+use crate::decide::{CdiNode, Entry, Node, NodeKind};
 use crate::flags::Flags;
 use crate::logging::{self, tests::Logged};
 use crate::path::AbsolutePath;
 
 const LONG: Duration = Duration::from_secs(60);
-const DELIVERS_CDI: Runtime = Runtime { delivers_cdi: true };
 const DEVICES: &str = "nvml-mock.nvidia.com/devices";
 
 /// A host that does the same whatever it is asked.
@@ -37,9 +37,19 @@ impl<F: Fn()> Staged for Host<F> {
         Err(io::ErrorKind::NotFound.into())
     }
 
-    fn char_drivers(&self, _major: u32) -> Vec<String> {
+    fn cdi_nodes(
+        &self,
+        _specification: &AbsolutePath,
+        _name: &str,
+        _overlay: &AbsolutePath,
+    ) -> Result<Arc<[CdiNode]>, String> {
         (self.0)();
-        Vec::new()
+        Err(String::new())
+    }
+
+    fn nvidia_majors(&self) -> Arc<BTreeSet<u32>> {
+        (self.0)();
+        Arc::default()
     }
 }
 
@@ -99,7 +109,7 @@ impl<S: Staged + Send + Sync + 'static> Fixture<S> {
         let log = tracing::dispatcher::get_default(tracing::Dispatch::clone);
         thread::spawn(move || {
             tracing::dispatcher::with_default(&log, || {
-                let _ = sender.send(answerer.create_container(&*asking, DELIVERS_CDI));
+                let _ = sender.send(answerer.create_container(&*asking, Runtime::UNKNOWN));
             });
         });
         let left = || request.deadline.saturating_duration_since(Instant::now());
@@ -317,14 +327,12 @@ fn what_a_container_goes_without_is_a_warning_with_its_names() {
     let asked = request("nvml-mock.nvidia.com/imex-channels", "app", "c");
     assert_eq!(fixture.ask(&asked, LONG), Ok(Vec::new()));
     let line = fixture.only("warn");
-    assert!(
-        line.starts_with(r#""msg":"no mock IMEX channel in "#),
-        "{line}"
+    let expected = concat!(
+        r#""msg":"no mock IMEX channel","namespace":"n","pod":"p","container":"c","#,
+        r#""path":"/var/lib/nvml-mock/driver/dev/nvidia-caps-imex-channels","#,
+        r#""cause":"nothing there is named channel*"}"#
     );
-    assert!(
-        line.ends_with(r#""namespace":"n","pod":"p","container":"c"}"#),
-        "{line}"
-    );
+    assert_eq!(line, expected);
 }
 
 #[test]
@@ -536,7 +544,9 @@ fn a_panic_outside_of_the_decision_leaves_the_container_as_it_is() {
         may_block: || panic!("as tested"),
         ..Request::new(&annotated(), LONG)
     };
-    let reply = fixture.answerer.create_container(&request, DELIVERS_CDI);
+    let reply = fixture
+        .answerer
+        .create_container(&request, Runtime::UNKNOWN);
     assert_eq!(reply, Reply::Answer(Ok(Vec::new())));
     fixture.assert_counted("failed", "panic");
     assert_eq!(fixture.metrics.requests_in_flight.get(), 0);
@@ -551,7 +561,7 @@ impl Staged for Crowded {
             name: format!("nvidia{number}"),
             is_directory: false,
         };
-        Ok((0..100_000).map(entry).collect())
+        Ok((0..200_000).map(entry).collect())
     }
 
     fn node(&self, _path: &AbsolutePath) -> io::Result<Node> {
@@ -564,8 +574,17 @@ impl Staged for Crowded {
         })
     }
 
-    fn char_drivers(&self, _major: u32) -> Vec<String> {
-        Vec::new()
+    fn cdi_nodes(
+        &self,
+        _specification: &AbsolutePath,
+        _name: &str,
+        _overlay: &AbsolutePath,
+    ) -> Result<Arc<[CdiNode]>, String> {
+        Err(String::new())
+    }
+
+    fn nvidia_majors(&self) -> Arc<BTreeSet<u32>> {
+        Arc::default()
     }
 }
 

@@ -49,6 +49,11 @@ pub enum Cause {
         "not an absolute path, start it with /: programs with other working directories read it too"
     )]
     Relative,
+    /// A path that every container needs for something else.
+    #[error(
+        "every container has a file system of the system there, which the overlay would hide; choose another path"
+    )]
+    SystemMount,
     /// No `host:port`.
     #[error("not an address, use host:port or :port with a port up to 65535")]
     NotAddress,

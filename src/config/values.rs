@@ -24,6 +24,24 @@ pub(super) fn absolute(
     AbsolutePath::new(&value).ok_or_else(|| ConfigError::invalid(flag, &value, Cause::Relative))
 }
 
+/// The overlay's path in the container. `/`, where the overlay hides what the image brings, works for an image that
+/// brings nothing, and stands in command lines.
+pub(super) fn overlay_mount(
+    value: Option<String>,
+    default: &str,
+) -> Result<AbsolutePath, ConfigError> {
+    let flag = "overlay-mount-path";
+    let path = absolute(flag, value, default)?;
+    match path.as_str() {
+        "/proc" | "/sys" | "/dev" => Err(ConfigError::invalid(
+            flag,
+            path.as_str(),
+            Cause::SystemMount,
+        )),
+        _ => Ok(path),
+    }
+}
+
 /// What the word stands for in any ASCII case; `default` when there is none.
 pub(super) fn choice<T: Copy>(
     flag: &'static str,

@@ -11,6 +11,8 @@ pub struct Adjustment {
     pub env: Vec<(String, String)>,
     /// Character device nodes.
     pub devices: Vec<DeviceNode>,
+    /// Character devices that the container may use although it gets no node of them, but a mount.
+    pub device_grants: Vec<DeviceGrant>,
     /// Fully qualified CDI device names.
     pub cdi_devices: Vec<String>,
 }
@@ -21,6 +23,7 @@ impl Adjustment {
         self.mounts.is_empty()
             && self.env.is_empty()
             && self.devices.is_empty()
+            && self.device_grants.is_empty()
             && self.cdi_devices.is_empty()
     }
 
@@ -85,6 +88,15 @@ impl DeviceNode {
     pub const KIND: &'static str = "c";
 }
 
+/// Leave to read and write a character device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceGrant {
+    /// The major number.
+    pub major: u32,
+    /// The minor number.
+    pub minor: u32,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,6 +129,13 @@ mod tests {
             },
             Adjustment {
                 devices: vec![device],
+                ..nothing.clone()
+            },
+            Adjustment {
+                device_grants: vec![DeviceGrant {
+                    major: 195,
+                    minor: 0,
+                }],
                 ..nothing.clone()
             },
             Adjustment {

@@ -1,8 +1,10 @@
 //! Device nodes: which ones are staged, and what each is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::adjustment::DeviceNode;
+use super::cdi::CdiNode;
 use super::staged::{Node, NodeKind, Staged};
 use super::warning::{SkipReason, Warning};
 use crate::path::AbsolutePath;
@@ -13,6 +15,14 @@ pub(super) struct Candidate {
     path: String,
     /// Where it is staged on the host.
     source: AbsolutePath,
+}
+
+/// A candidate that is a character device.
+pub(super) struct Found {
+    /// Where it is staged on the host.
+    pub(super) source: AbsolutePath,
+    /// The node in the container.
+    pub(super) node: DeviceNode,
 }
 
 /// Everything in `directory` whose name starts with `prefix` and which is not itself a directory, to be put
@@ -44,8 +54,9 @@ pub(super) fn candidates(
 /// Looks candidates up, and keeps those that are character devices.
 pub(super) struct Lookup<'a, S> {
     staged: &'a S,
-    /// Whether nodes of a real NVIDIA driver are held back.
-    real_driver_guard: bool,
+    /// The majors whose nodes are held back: each would open a real GPU, since the mock's nodes carry NVIDIA's own
+    /// numbers.
+    real: Arc<BTreeSet<u32>>,
     /// The paths that were not handed out.
     skipped: BTreeMap<SkipReason, Vec<String>>,
 }
@@ -54,23 +65,30 @@ impl<'a, S: Staged> Lookup<'a, S> {
     pub(super) fn new(staged: &'a S, real_driver_guard: bool) -> Self {
         Self {
             staged,
-            real_driver_guard,
+            real: if real_driver_guard {
+                staged.nvidia_majors()
+            } else {
+                Arc::default()
+            },
             skipped: BTreeMap::new(),
         }
     }
 
     /// The nodes among the candidates, in their order.
-    pub(super) fn nodes(&mut self, candidates: Vec<Candidate>) -> Vec<DeviceNode> {
+    pub(super) fn nodes(&mut self, candidates: Vec<Candidate>) -> Vec<Found> {
         let mut nodes = Vec::new();
         for Candidate { path, source } in candidates {
             match self.numbers(&source) {
-                Ok((node, major, minor)) => nodes.push(DeviceNode {
-                    path,
-                    major,
-                    minor,
-                    file_mode: node.mode,
-                    uid: node.uid,
-                    gid: node.gid,
+                Ok((node, major, minor)) => nodes.push(Found {
+                    source,
+                    node: DeviceNode {
+                        path,
+                        major,
+                        minor,
+                        file_mode: node.mode,
+                        uid: node.uid,
+                        gid: node.gid,
+                    },
                 }),
                 Err(reason) => self.skipped.entry(reason).or_default().push(path),
             }
@@ -78,11 +96,25 @@ impl<'a, S: Staged> Lookup<'a, S> {
         nodes
     }
 
-    /// Whether one of the candidates is a node of a real NVIDIA driver and must not be handed out.
-    pub(super) fn holds_any_back(&self, candidates: &[Candidate]) -> bool {
-        candidates
-            .iter()
-            .any(|candidate| matches!(self.numbers(&candidate.source), Err(SkipReason::RealDriver)))
+    /// The nodes of a CDI device that must not be handed out: those of a real NVIDIA driver, and, on a kernel that has
+    /// one, those that cannot be looked at.
+    pub(super) fn held_back<'n>(&self, nodes: &'n [CdiNode]) -> impl Iterator<Item = &'n CdiNode> {
+        let guarded = if self.real.is_empty() { &[] } else { nodes };
+        guarded.iter().filter(|node| self.holds_back(node))
+    }
+
+    fn holds_back(&self, node: &CdiNode) -> bool {
+        let looked_at = node.path.as_ref().map(|path| self.staged.node(path));
+        let staged = match looked_at {
+            Some(Ok(node)) => match node.kind {
+                NodeKind::CharDevice { major, .. } => Some(major),
+                _ => None,
+            },
+            Some(Err(_)) | None if node.major.is_none() => return true,
+            Some(Err(_)) | None => None,
+        };
+        let mut majors = node.major.into_iter().chain(staged);
+        majors.any(|major| self.real.contains(&major))
     }
 
     fn numbers(&self, source: &AbsolutePath) -> Result<(Node, u32, u32), SkipReason> {
@@ -93,16 +125,10 @@ impl<'a, S: Staged> Lookup<'a, S> {
         let NodeKind::CharDevice { major, minor } = node.kind else {
             return Err(SkipReason::NotCharDevice);
         };
-        if self.real_driver_guard && self.is_real(major) {
+        if self.real.contains(&major) {
             return Err(SkipReason::RealDriver);
         }
         Ok((node, major, minor))
-    }
-
-    /// Whether a node of this major would open a real GPU: the mock's nodes carry NVIDIA's own numbers.
-    fn is_real(&self, major: u32) -> bool {
-        let drivers = self.staged.char_drivers(major);
-        drivers.iter().any(|driver| driver.starts_with("nvidia"))
     }
 
     /// One warning for each reason to skip.

@@ -2,9 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use super::runtime::Runtime;
 use super::staged::Staged;
 use super::surfaces::Surfaces;
 use crate::config::Config;
+
+/// Where a shell looks for programs.
+const PATH: &str = "PATH";
 
 /// What becomes of the container's environment.
 pub(super) struct Environment {
@@ -21,8 +25,13 @@ pub(super) fn overlay(
     surfaces: Surfaces,
     staged: &impl Staged,
     own: &[String],
+    runtime: Runtime,
 ) -> Environment {
-    merge(table(config, surfaces, staged), own)
+    let mut environment = merge(table(config, surfaces, staged), own);
+    if runtime.repeats_path {
+        environment.repeated.retain(|key| key != PATH);
+    }
+    environment
 }
 
 /// The environment of a ComputeDomain daemon.
@@ -65,7 +74,7 @@ fn table(config: &Config, surfaces: Surfaces, staged: &impl Staged) -> Vec<Varia
     let row = |key, rule, value| Variable { key, rule, value };
 
     let mut table = vec![
-        row("PATH", Rule::Before, below("driver/usr/bin")),
+        row(PATH, Rule::Before, below("driver/usr/bin")),
         row("LD_LIBRARY_PATH", Rule::Before, below("driver/usr/lib64")),
         row(
             "LD_PRELOAD",

@@ -1,6 +1,7 @@
 //! Every mock GPU, for the management opt-in.
 
 use super::devices::{self, Candidate, Lookup};
+use super::request::Container;
 use super::runtime::Runtime;
 use super::staged::Staged;
 use super::warning::Warning;
@@ -14,28 +15,25 @@ pub(super) enum Delivery {
     Nodes(Vec<Candidate>),
 }
 
-/// Chooses how the GPUs are delivered. A CDI name that the runtime cannot resolve, or drops, is never used, nor
-/// one that would bring a node which `lookup` holds back.
+/// Chooses how the GPUs are delivered. A CDI name that the runtime cannot resolve, or drops, is never used, nor one in a
+/// user namespace, where the nodes that it brings could not be made.
 pub(super) fn delivery<S: Staged>(
     config: &Config,
+    container: &Container,
     staged: &S,
     runtime: Runtime,
     lookup: &Lookup<'_, S>,
     warnings: &mut Vec<Warning>,
 ) -> Delivery {
-    let directory = &config.device_host_path;
-    let candidates = devices::candidates(staged, directory, "nvidia", "/dev");
-    if config.device_injection_mode == DeviceInjectionMode::Cdi && runtime.delivers_cdi {
-        match staged.node(&config.cdi_spec_host_path) {
-            Err(error) => warnings.push(Warning::NoCdiSpec {
-                path: config.cdi_spec_host_path.to_string(),
-                cause: error.to_string(),
-            }),
-            // The name brings every node or none; as nodes, the others can still be had.
-            Ok(_) if lookup.holds_any_back(candidates.as_deref().unwrap_or_default()) => {}
-            Ok(_) => return Delivery::Cdi(config.cdi_device_name.clone()),
+    let cdi = config.device_injection_mode == DeviceInjectionMode::Cdi;
+    if cdi && runtime.delivers_cdi && !container.user_namespace {
+        match resolved(config, staged, lookup) {
+            Ok(()) => return Delivery::Cdi(config.cdi_device_name.clone()),
+            Err(warning) => warnings.push(warning),
         }
     }
+    let directory = &config.device_host_path;
+    let candidates = devices::candidates(staged, directory, "nvidia", "/dev");
     Delivery::Nodes(candidates.unwrap_or_else(|cause| {
         warnings.push(Warning::NoGpuDevices {
             path: directory.to_string(),
@@ -43,4 +41,30 @@ pub(super) fn delivery<S: Staged>(
         });
         Vec::new()
     }))
+}
+
+/// Whether the CDI name can be given: it resolves, and brings nothing that `lookup` holds back. It brings every node or
+/// none; as nodes, the others can still be had.
+fn resolved<S: Staged>(config: &Config, staged: &S, lookup: &Lookup<'_, S>) -> Result<(), Warning> {
+    let specification = &config.cdi_spec_host_path;
+    let path = || specification.to_string();
+    let nodes = staged
+        .cdi_nodes(
+            specification,
+            &config.cdi_device_name,
+            &config.overlay_host_path,
+        )
+        .map_err(|cause| Warning::NoCdiSpec {
+            path: path(),
+            cause,
+        })?;
+    let held_back = lookup.held_back(&nodes);
+    let devices: Vec<_> = held_back.map(ToString::to_string).collect();
+    if devices.is_empty() {
+        return Ok(());
+    }
+    Err(Warning::CdiNodesHeldBack {
+        path: path(),
+        devices,
+    })
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::adjustment::DeviceNode;
-use super::devices::{self, Candidate};
+use super::devices::{self, Candidate, Found};
 use super::request::Container;
 use super::staged::Staged;
 use super::warning::Warning;
@@ -28,14 +28,14 @@ pub(super) fn channels(
 
 /// Leaves out the channels that the container already has. A second copy of this plugin sees what the first
 /// one added, and the runtime refuses a container that both claim.
-pub(super) fn missing(mut channels: Vec<DeviceNode>, container: &Container) -> Vec<DeviceNode> {
+pub(super) fn missing(mut channels: Vec<Found>, container: &Container) -> Vec<Found> {
     let present: HashSet<_> = container
         .devices
         .iter()
         .filter(|device| device.kind == DeviceNode::KIND)
         .map(|device| (device.path.as_str(), device.major, device.minor))
         .collect();
-    channels.retain(|channel| {
+    channels.retain(|Found { node: channel, .. }| {
         let numbers = (i64::from(channel.major), i64::from(channel.minor));
         !present.contains(&(channel.path.as_str(), numbers.0, numbers.1))
     });

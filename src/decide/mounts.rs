@@ -1,7 +1,9 @@
 //! The overlay in the container, and its configuration directory.
 
 use super::adjustment::BindMount;
+use super::request::Container;
 use super::staged::{NodeKind, Staged};
+use super::volumes;
 use crate::config::Config;
 use crate::path::AbsolutePath;
 
@@ -14,18 +16,26 @@ const READ_ONLY: &[&str] = &["rbind", "rprivate", "ro", "nosuid", "nodev"];
 /// The mock driver clears an injected fault by writing into its configuration.
 const WRITABLE: &[&str] = &["rbind", "rprivate", "rw", "nosuid", "nodev"];
 
-/// The two mounts. The second sits on the first, so their order matters.
-pub(super) fn overlay(config: &Config) -> Vec<BindMount> {
+/// The two mounts. The second sits on the first, so their order matters. It is left out where a volume of the container's
+/// own takes its place.
+pub(super) fn overlay(config: &Config, own_config: bool) -> Vec<BindMount> {
     let bind = |source: &AbsolutePath, destination: &AbsolutePath, options| BindMount {
         source: source.to_string(),
         destination: destination.to_string(),
         options,
     };
     let (host, container) = (&config.overlay_host_path, &config.overlay_mount_path);
-    vec![
-        bind(host, container, READ_ONLY),
-        bind(&host.join(CONFIG), &container.join(CONFIG), WRITABLE),
-    ]
+    let mut mounts = vec![bind(host, container, READ_ONLY)];
+    if !own_config {
+        mounts.push(bind(&host.join(CONFIG), &container.join(CONFIG), WRITABLE));
+    }
+    mounts
+}
+
+/// Whether the container brings a volume that takes the place of the configuration.
+pub(super) fn own_config(config: &Config, container: &Container) -> bool {
+    let overlay = &config.overlay_mount_path;
+    volumes::replace(container, &overlay.join(CONFIG), overlay)
 }
 
 /// The first source of the two that is not a directory. The runtime fails a container whose bind has no source.

@@ -86,6 +86,10 @@ pub enum Reason {
     NothingSelected,
     /// Something is already mounted where the overlay goes.
     OverlayAlreadyMounted,
+    /// A shared volume of the container would carry the overlay onto the node.
+    OverlayWouldPropagate,
+    /// A volume of the container lies below the overlay, where the overlay has no place for it.
+    VolumeBelowOverlay,
     /// Another copy of this plugin has already given it what it would get.
     AlreadyAdjusted,
     /// `RequireStagedOverlay` is on, and the overlay is not there.
@@ -103,6 +107,8 @@ impl Reason {
             Self::ComputeDomainStagingOff => "compute domain staging off",
             Self::NothingSelected => "no GPU allocation and no opt-in annotation",
             Self::OverlayAlreadyMounted => "overlay already mounted",
+            Self::OverlayWouldPropagate => "overlay would propagate to the node",
+            Self::VolumeBelowOverlay => "volume below the overlay",
             Self::AlreadyAdjusted => "already adjusted",
             Self::OverlayNotStaged => "overlay not staged",
             Self::NothingToAdd => "nothing to add",

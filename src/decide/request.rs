@@ -50,7 +50,7 @@ impl Container {
     pub(super) fn mounts_at(&self, destination: &AbsolutePath) -> bool {
         self.mounts
             .iter()
-            .any(|mount| AbsolutePath::new(&mount.destination).as_ref() == Some(destination))
+            .any(|mount| destination.is(&mount.destination))
     }
 }
 

@@ -1,7 +1,10 @@
 //! The decision's only view of the disk.
 
+use std::collections::BTreeSet;
 use std::io;
+use std::sync::Arc;
 
+use super::cdi::CdiNode;
 use crate::path::AbsolutePath;
 
 /// What is staged on the host at this moment.
@@ -23,8 +26,22 @@ pub trait Staged {
     /// When nothing is there, or it cannot be told.
     fn node(&self, path: &AbsolutePath) -> io::Result<Node>;
 
-    /// The names under which the kernel has drivers registered for a character device major.
-    fn char_drivers(&self, major: u32) -> Vec<String>;
+    /// The device nodes that come with the CDI device `name`, as its specification has them. Those below `overlay`
+    /// exist.
+    ///
+    /// # Errors
+    ///
+    /// Why the name does not resolve.
+    fn cdi_nodes(
+        &self,
+        specification: &AbsolutePath,
+        name: &str,
+        overlay: &AbsolutePath,
+    ) -> Result<Arc<[CdiNode]>, String>;
+
+    /// The character device majors for which the kernel has a real NVIDIA driver: one registered under a name that
+    /// starts with `nvidia`.
+    fn nvidia_majors(&self) -> Arc<BTreeSet<u32>>;
 }
 
 /// One name in a directory.

@@ -9,6 +9,8 @@ mod overlay;
 mod selection;
 mod tree;
 mod twice;
+mod user_namespace;
+mod volumes;
 mod warning;
 
 use tree::Tree;
@@ -22,7 +24,7 @@ const IMEX: &str = "nvml-mock.nvidia.com/imex-channels";
 const OPT_OUT: &str = "nvml-mock.nvidia.com/inject";
 
 /// A runtime that does what it is asked.
-const RUNTIME: Runtime = Runtime { delivers_cdi: true };
+const RUNTIME: Runtime = Runtime::UNKNOWN;
 
 /// The configuration of a command line in an empty environment.
 fn config(args: &[&str]) -> Config {
@@ -119,6 +121,15 @@ fn applied(mut container: Container, adjustment: &Adjustment) -> Container {
         let own = |item: &String| item.split_once('=').is_some_and(|(own, _)| own == key);
         container.env.retain(|item| !own(item));
         container.env.push(format!("{key}={value}"));
+    }
+    for grant in &adjustment.device_grants {
+        container.device_rules.push(DeviceRule {
+            allow: true,
+            kind: "c".to_owned(),
+            major: Some(grant.major.into()),
+            minor: Some(grant.minor.into()),
+            access: "rw".to_owned(),
+        });
     }
     for node in &adjustment.devices {
         let (major, minor) = (node.major.into(), node.minor.into());

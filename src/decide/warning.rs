@@ -10,11 +10,25 @@ const NAMES_SHOWN: usize = 10;
 pub enum Warning {
     /// A ComputeDomain daemon came by, and what it needs will never be staged.
     ComputeDomainStagingOff,
+    /// A shared volume holds the place of the overlay, so the container is left alone.
+    OverlayWouldPropagate {
+        /// Where the volume is mounted.
+        path: String,
+    },
+    /// A volume lies below the overlay, which has no place for it, so the container is left alone.
+    VolumeBelowOverlay {
+        /// Where the volume is mounted.
+        path: String,
+    },
     /// A part of the overlay is not a directory; it is mounted all the same.
     OverlayNotStaged {
         /// Which part.
         path: String,
     },
+    /// The container runs in a user namespace, to which the owner of the configuration is nobody.
+    ConfigNotWritable,
+    /// The container brings its own `/dev`.
+    OwnDev,
     /// There is no mock GPU node to hand out.
     NoGpuDevices {
         /// The directory that should hold them.
@@ -22,12 +36,19 @@ pub enum Warning {
         /// What is wrong with it.
         cause: String,
     },
-    /// Nothing is at the CDI specification's path, so raw nodes are handed out.
+    /// The CDI name does not resolve, so raw nodes are handed out.
     NoCdiSpec {
-        /// The path.
+        /// The specification's path.
         path: String,
         /// What is wrong with it.
         cause: String,
+    },
+    /// The CDI name would bring what must not be handed out, so raw nodes are.
+    CdiNodesHeldBack {
+        /// The specification's path.
+        path: String,
+        /// The nodes.
+        devices: Vec<String>,
     },
     /// The InfiniBand tools will find no HCA.
     NoInfinibandDevices {
@@ -84,55 +105,98 @@ impl SkipReason {
     }
 }
 
-impl fmt::Display for Warning {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Warning {
+    /// What it says of every container, free of names.
+    pub fn message(&self) -> &'static str {
         match self {
-            Self::ComputeDomainStagingOff => write!(
-                out,
+            Self::ComputeDomainStagingOff => {
                 "compute domain daemon left alone: what it needs is never staged without --compute-domain-staging"
-            ),
-            Self::OverlayNotStaged { path } => write!(
-                out,
-                "overlay not staged: {path} is not a directory, and the container fails to start if it stays so"
-            ),
-            Self::NoGpuDevices { path, cause } => {
-                write!(out, "no mock GPU device in {path}: {cause}")
             }
-            Self::NoCdiSpec { path, cause } => write!(
-                out,
-                "no CDI specification at {path}, raw device nodes are used instead: {cause}"
-            ),
-            Self::NoInfinibandDevices { path, cause } => write!(
-                out,
-                "InfiniBand tools will find no HCA, nothing is staged in {path}: {cause}"
-            ),
-            Self::NoImexChannels { path, cause } => {
-                write!(out, "no mock IMEX channel in {path}: {cause}")
+            Self::OverlayWouldPropagate { .. } => {
+                "container left alone: the overlay would be mounted in its shared volume on the node too, and be deleted with it"
             }
-            Self::DevicesSkipped { reason, devices } => {
-                write!(out, "devices skipped, {}: ", reason.as_str())?;
-                names(out, devices)
+            Self::VolumeBelowOverlay { .. } => {
+                "container left alone: its volume lies below the overlay, where nothing is staged for it to be mounted on"
             }
-            Self::RepeatedEnv { keys } => {
-                write!(
-                    out,
-                    "set twice in the container, so the change has no effect: "
-                )?;
-                names(out, keys)
+            Self::OverlayNotStaged { .. } => {
+                "overlay not staged: this is not a directory, and the container fails to start if it stays so"
             }
-            Self::RepeatedInAdjustment { names: repeated } => {
-                write!(out, "would be added twice, only the first is: ")?;
-                names(out, repeated)
+            Self::ConfigNotWritable => {
+                "the mock driver's configuration cannot be written in a user namespace, so injected faults are not cleared"
             }
+            Self::OwnDev => "device nodes are not made in a /dev that the container brings itself",
+            Self::NoGpuDevices { .. } => "no mock GPU device",
+            Self::NoCdiSpec { .. } => {
+                "the CDI device does not resolve, raw device nodes are used instead"
+            }
+            Self::CdiNodesHeldBack { .. } => {
+                "the CDI device brings nodes of the real NVIDIA driver or nodes that cannot be looked at, raw device nodes are used instead"
+            }
+            Self::NoInfinibandDevices { .. } => "InfiniBand tools will find no HCA",
+            Self::NoImexChannels { .. } => "no mock IMEX channel",
+            Self::DevicesSkipped { .. } => "devices skipped",
+            Self::RepeatedEnv { .. } => "set twice in the container, so the change has no effect",
+            Self::RepeatedInAdjustment { .. } => "would be added twice, only the first is",
         }
+    }
+
+    /// The path that it is about.
+    pub fn path(&self) -> Option<&str> {
+        match self {
+            Self::OverlayWouldPropagate { path }
+            | Self::VolumeBelowOverlay { path }
+            | Self::OverlayNotStaged { path }
+            | Self::NoGpuDevices { path, .. }
+            | Self::NoCdiSpec { path, .. }
+            | Self::CdiNodesHeldBack { path, .. }
+            | Self::NoInfinibandDevices { path, .. }
+            | Self::NoImexChannels { path, .. } => Some(path),
+            _ => None,
+        }
+    }
+
+    /// What is wrong there.
+    pub fn cause(&self) -> Option<&str> {
+        match self {
+            Self::NoGpuDevices { cause, .. }
+            | Self::NoCdiSpec { cause, .. }
+            | Self::NoInfinibandDevices { cause, .. }
+            | Self::NoImexChannels { cause, .. } => Some(cause),
+            Self::DevicesSkipped { reason, .. } => Some(reason.as_str()),
+            _ => None,
+        }
+    }
+
+    /// The devices, keys or other names that it is about, the first ten by name.
+    pub fn names(&self) -> Option<String> {
+        let names = match self {
+            Self::CdiNodesHeldBack { devices, .. } | Self::DevicesSkipped { devices, .. } => {
+                devices
+            }
+            Self::RepeatedEnv { keys } => keys,
+            Self::RepeatedInAdjustment { names } => names,
+            _ => return None,
+        };
+        let shown = &names[..names.len().min(NAMES_SHOWN)];
+        let more = match names.len() - shown.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        Some(shown.join(", ") + &more)
     }
 }
 
-fn names(out: &mut fmt::Formatter<'_>, names: &[String]) -> fmt::Result {
-    let shown = &names[..names.len().min(NAMES_SHOWN)];
-    out.write_str(&shown.join(", "))?;
-    match names.len() - shown.len() {
-        0 => Ok(()),
-        more => write!(out, " and {more} more"),
+/// The whole of it in one line.
+impl fmt::Display for Warning {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.message())?;
+        let names = self.names();
+        let fields = [self.path(), self.cause(), names.as_deref()];
+        let mut separator = ": ";
+        for field in fields.into_iter().flatten() {
+            write!(out, "{separator}{field}")?;
+            separator = ", ";
+        }
+        Ok(())
     }
 }

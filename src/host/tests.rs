@@ -150,21 +150,17 @@ fn the_kernel_drivers_are_read_again_only_when_they_are_five_seconds_old() {
     let list = directory.path().join("devices");
     let host = Host::with_proc_devices(&list);
     let start = Instant::now();
-    let at = |seconds| start + Duration::from_secs(seconds);
-    assert!(host.char_drivers_at(at(0), 195).is_empty());
+    let at = |seconds| host.nvidia_majors_at(start + Duration::from_secs(seconds));
+    let nvidia = BTreeSet::from([195]);
+    assert!(at(0).is_empty());
 
     fs::write(&list, "Character devices:\n195 nvidia\n").unwrap();
-    assert!(host.char_drivers_at(at(4), 195).is_empty());
-    assert_eq!(host.char_drivers_at(at(5), 195), ["nvidia"]);
+    assert!(at(4).is_empty());
+    assert_eq!(*at(5), nvidia);
 
     fs::remove_file(&list).unwrap();
-    assert_eq!(host.char_drivers_at(at(9), 195), ["nvidia"]);
-    assert!(host.char_drivers_at(at(10), 195).is_empty());
-}
-
-#[test]
-fn the_kernel_of_this_machine_has_a_driver_for_its_null_device() {
-    assert_eq!(Host::default().char_drivers(1), ["mem"]);
+    assert_eq!(*at(9), nvidia);
+    assert!(at(10).is_empty());
 }
 
 #[test]
@@ -173,7 +169,7 @@ fn a_driver_with_an_odd_name_hides_no_other() {
     let list = directory.path().join("devices");
     fs::write(&list, b"Character devices:\n 10 \xff\n195 nvidia\n").unwrap();
     let host = Host::with_proc_devices(list);
-    assert_eq!(host.char_drivers(195), ["nvidia"]);
+    assert_eq!(*host.nvidia_majors(), BTreeSet::from([195]));
 }
 
 #[test]
@@ -182,8 +178,8 @@ fn a_list_of_drivers_that_cannot_be_read_is_warned_of_once() {
     let host = Host::with_proc_devices("/nowhere/devices");
     let now = Instant::now();
     for seconds in [0, 10, 20] {
-        let drivers = host.char_drivers_at(now + Duration::from_secs(seconds), 195);
-        assert!(drivers.is_empty());
+        let majors = host.nvidia_majors_at(now + Duration::from_secs(seconds));
+        assert!(majors.is_empty());
     }
     let text = logged.text();
     assert_eq!(text.lines().count(), 1, "{text}");

@@ -205,8 +205,8 @@ fn world() -> World {
     }
     tree.add("/dev2/nvidia7", Node::character(195, 7));
     tree.add("/dev2/channel7", Node::character(235, 7));
-    tree.add("/t.yaml", Node::File);
-    tree.add("/var/run/cdi/nvml-mock-nri.yaml", Node::File);
+    tree.add("/t.yaml", plugin::specification());
+    tree.add("/var/run/cdi/nvml-mock-nri.yaml", plugin::specification());
     World {
         tree,
         nvidia_majors: [234].into(),

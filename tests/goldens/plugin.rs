@@ -3,13 +3,16 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io;
+use std::sync::Arc;
 
+use nri_model::cdi::{Specification, SpecifiedNode};
 use nri_model::tree::{Node as StagedNode, Tree};
 use nri_model::{CommandLine, Gate, World};
 use nri_plugin::config::Config;
 use nri_plugin::convert::{self, Asked};
 use nri_plugin::decide::{
-    self, Decision, Entry, Node, NodeKind, Outcome, Runtime, Selection, Staged, Warning,
+    self, CdiNode, Decision, Entry, Node, NodeKind, Outcome, Runtime, Selection, Staged, Warning,
+    cdi,
 };
 use nri_plugin::flags::{Flags, Invocation};
 use nri_plugin::path::AbsolutePath;
@@ -77,12 +80,13 @@ pub(crate) fn behind_gate(
     if config.staging_gate.is_some() && world.gate == Gate::Closed {
         return selection.behind_closed_gate("closed by the test".into());
     }
-    let version = if world.containerd_1 {
-        "1.7.24"
-    } else {
-        "v2.1.9"
+    let runtime = match world.runtime {
+        nri_model::Runtime::ContainerdBefore2_1 => Runtime::identify("containerd", "1.7.24"),
+        nri_model::Runtime::Containerd2_1 => Runtime::identify("containerd", "v2.1.9"),
+        nri_model::Runtime::Containerd2_2 => Runtime::identify("containerd", "v2.2.7"),
+        nri_model::Runtime::CriOBefore1_34 => Runtime::identify("cri-o", "1.33.13"),
+        nri_model::Runtime::CriO => Runtime::identify("cri-o", "1.34.11"),
     };
-    let runtime = Runtime::identify("containerd", version);
     decide::adjust(
         config,
         selection,
@@ -139,7 +143,7 @@ impl Staged for Disk<'_> {
             .ok_or(io::ErrorKind::NotFound)?;
         let (kind, mode, uid, gid) = match staged {
             StagedNode::Directory => (NodeKind::Directory, 0o755, 0, 0),
-            StagedNode::File => (NodeKind::File, 0o644, 0, 0),
+            StagedNode::File | StagedNode::Specification(_) => (NodeKind::File, 0o644, 0, 0),
             StagedNode::Character(device) => {
                 let kind = NodeKind::CharDevice {
                     major: device.major,
@@ -159,13 +163,71 @@ impl Staged for Disk<'_> {
         })
     }
 
-    fn char_drivers(&self, major: u32) -> Vec<String> {
-        let mut drivers = vec!["not-nvidia".to_owned()];
-        if self.0.nvidia_majors.contains(&major.into()) {
-            drivers.push("nvidia-frontend".into());
+    fn cdi_nodes(
+        &self,
+        specification: &AbsolutePath,
+        name: &str,
+        overlay: &AbsolutePath,
+    ) -> Result<Arc<[CdiNode]>, String> {
+        let text = match self.tree().stat(specification.as_str()) {
+            Some(StagedNode::Specification(specification)) => json(specification),
+            Some(_) => String::new(),
+            None => return Err("entity not found".into()),
+        };
+        let nodes = cdi::nodes(&text, name)?;
+        match cdi::missing(&nodes, overlay, |path| self.tree().exists(path.as_str())) {
+            Some(path) => Err(format!("its node {path} is not there")),
+            None => Ok(nodes.into()),
         }
-        drivers
     }
+
+    fn nvidia_majors(&self) -> Arc<BTreeSet<u32>> {
+        let majors = self.0.nvidia_majors.iter();
+        Arc::new(majors.map(|major| u32::try_from(*major).unwrap()).collect())
+    }
+}
+
+/// The specification as a node agent could write it.
+fn json(specification: &Specification) -> String {
+    let node = |node: &SpecifiedNode| {
+        let mut json = serde_json::json!({ "path": node.path });
+        if !node.host_path.is_empty() {
+            json["hostPath"] = node.host_path.as_str().into();
+        }
+        if node.major != 0 {
+            json["major"] = node.major.into();
+        }
+        json
+    };
+    let edits = |nodes: &[SpecifiedNode]| {
+        let nodes: Vec<_> = nodes.iter().map(node).collect();
+        serde_json::json!({ "deviceNodes": nodes })
+    };
+    let devices = specification.devices.iter();
+    let devices: Vec<_> = devices
+        .map(|(name, nodes)| serde_json::json!({ "name": name, "containerEdits": edits(nodes) }))
+        .collect();
+    let specification = serde_json::json!({
+        "cdiVersion": "0.6.0",
+        "kind": specification.kind,
+        "devices": devices,
+        "containerEdits": edits(&specification.nodes),
+    });
+    specification.to_string()
+}
+
+/// A specification of the default CDI device, with the nodes that are staged by default.
+pub(crate) fn specification() -> StagedNode {
+    let node = |name: &str| SpecifiedNode {
+        path: format!("/dev/{name}"),
+        host_path: format!("/var/lib/nvml-mock/driver/dev/{name}"),
+        major: 0,
+    };
+    StagedNode::Specification(Specification {
+        kind: "nvml-mock.nvidia.com/gpu".into(),
+        devices: vec![("all".into(), vec![node("nvidia0")])],
+        nodes: vec![],
+    })
 }
 
 /// The warnings by the model's names.
@@ -178,6 +240,13 @@ pub(crate) fn warnings_as_modelled(answered: &Answered) -> BTreeSet<nri_model::W
         match warning {
             Warning::ComputeDomainStagingOff => warnings.insert(Modelled::ComputeDomainStagingOff),
             Warning::OverlayNotStaged { .. } => warnings.insert(Modelled::OverlayNotStaged),
+            Warning::OverlayWouldPropagate { .. } => {
+                warnings.insert(Modelled::OverlayWouldPropagate)
+            }
+            Warning::VolumeBelowOverlay { .. } => warnings.insert(Modelled::VolumeBelowOverlay),
+            Warning::OwnDev => warnings.insert(Modelled::OwnDev),
+            Warning::ConfigNotWritable => warnings.insert(Modelled::ConfigNotWritable),
+            Warning::CdiNodesHeldBack { .. } => warnings.insert(Modelled::CdiNodesHeldBack),
             Warning::NoGpuDevices { .. } => warnings.insert(Modelled::NoGpuNodes),
             Warning::NoCdiSpec { .. } => warnings.insert(Modelled::NoCdiSpec),
             Warning::NoInfinibandDevices { .. } => warnings.insert(Modelled::NoHca),

@@ -10,7 +10,7 @@ use fake_runtime::jsonl;
 use fake_runtime::profile::Profile;
 use insta::assert_snapshot;
 use nri_model::tree::{Node, Tree};
-use nri_model::{CommandLine, World};
+use nri_model::{CommandLine, Runtime, World};
 use nri_proto::api::CreateContainerRequest;
 use serde_json::Value;
 
@@ -68,7 +68,11 @@ fn world(version: &str) -> World {
     tree.add(&overlay("topology/topology.yaml"), Node::File);
     World {
         tree,
-        containerd_1: version.starts_with("1."),
+        runtime: match version {
+            "1.7.24" => Runtime::ContainerdBefore2_1,
+            "2.1.9" => Runtime::Containerd2_1,
+            _ => Runtime::Containerd2_2,
+        },
         ..Default::default()
     }
 }

@@ -1,13 +1,11 @@
 //! What people reported about plugins like this one, as far as it is a matter of the answer: each test is named
 //! after the report, and says what must not happen again. `tests/reports.md` lists all reports and their tests.
 
-use std::slice;
-
 use fake_runtime::create::{Answer, create};
 use fake_runtime::host::Host;
 use fake_runtime::profile;
 use nri_model::tree::{Device, Node, Tree};
-use nri_model::{CommandLine, World};
+use nri_model::{CommandLine, Runtime, World};
 use nri_plugin::decide::{Outcome, Reason, SkipReason, Warning};
 use nri_proto::api::{
     Container, ContainerAdjustment, CreateContainerRequest, LinuxDevice, PodSandbox,
@@ -184,9 +182,14 @@ fn containerd_12650_a_runtime_that_drops_cdi_names_gets_nodes() {
     let mut world = staged(195, 0);
     world
         .tree
-        .add("/var/run/cdi/nvml-mock-nri.yaml", Node::File);
-    for (containerd_1, nodes) in [(true, 1), (false, 0)] {
-        world.containerd_1 = containerd_1;
+        .add("/var/run/cdi/nvml-mock-nri.yaml", plugin::specification());
+    for (runtime, nodes) in [
+        (Runtime::ContainerdBefore2_1, 1),
+        (Runtime::CriOBefore1_34, 1),
+        (Runtime::Containerd2_1, 0),
+        (Runtime::CriO, 0),
+    ] {
+        world.runtime = runtime;
         let answered = ask(
             &["--device-injection-mode=cdi"],
             &world,
@@ -229,7 +232,7 @@ fn k8s_test_infra_591_an_annotation_never_opens_a_real_gpu() {
     world.nvidia_majors = [195].into();
     world
         .tree
-        .add("/var/run/cdi/nvml-mock-nri.yaml", Node::File);
+        .add("/var/run/cdi/nvml-mock-nri.yaml", plugin::specification());
     let ask = |flags: &[&str]| ask(flags, &world, &annotated("devices"), &Container::default());
     let skipped = Warning::DevicesSkipped {
         reason: SkipReason::RealDriver,
@@ -239,7 +242,7 @@ fn k8s_test_infra_591_an_annotation_never_opens_a_real_gpu() {
         let mode = format!("--device-injection-mode={mode}");
         let answered = ask(&[&mode]);
         assert_eq!(devices(&answered), [], "{mode}");
-        assert_eq!(answered.warnings, slice::from_ref(&skipped), "{mode}");
+        assert_eq!(answered.warnings.last(), Some(&skipped), "{mode}");
         assert_eq!(answered.adjustment.unwrap().cdi_devices, [], "{mode}");
     }
     let forced = ask(&["--feature-gates=RealDriverGuard=false"]);

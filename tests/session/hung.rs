@@ -1,13 +1,14 @@
 //! A file system that hangs, or a decision that panics, under a session.
 
+use std::collections::BTreeSet;
 use std::io;
-use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use fake_runtime::create::Answer;
 use fake_runtime::runtime::FakeRuntime;
-use nri_plugin::decide::{Entry, Node, Staged};
+use nri_plugin::decide::{CdiNode, Entry, Node, Staged};
 use nri_plugin::path::AbsolutePath;
 use nri_proto::api::{CreateContainerRequest, CreateContainerResponse, plugin};
 
@@ -29,9 +30,19 @@ impl<F: Fn()> Staged for Host<F> {
         Err(io::ErrorKind::NotFound.into())
     }
 
-    fn char_drivers(&self, _major: u32) -> Vec<String> {
+    fn cdi_nodes(
+        &self,
+        _specification: &AbsolutePath,
+        _name: &str,
+        _overlay: &AbsolutePath,
+    ) -> Result<Arc<[CdiNode]>, String> {
         (self.0)();
-        Vec::new()
+        Err(String::new())
+    }
+
+    fn nvidia_majors(&self) -> Arc<BTreeSet<u32>> {
+        (self.0)();
+        Arc::default()
     }
 }
 

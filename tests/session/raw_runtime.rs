@@ -98,13 +98,13 @@ impl Connection {
     }
 
     pub(crate) async fn configure(&self) -> api::ConfigureResponse {
-        self.configure_as("v2.2.7").await
+        self.configure_as("containerd", "v2.2.7").await
     }
 
-    /// The same as a containerd of this version.
-    pub(crate) async fn configure_as(&self, version: &str) -> api::ConfigureResponse {
+    /// The same as a runtime of this name and version.
+    pub(crate) async fn configure_as(&self, name: &str, version: &str) -> api::ConfigureResponse {
         let request = api::ConfigureRequest {
-            runtime_name: "containerd".into(),
+            runtime_name: name.into(),
             runtime_version: version.into(),
             request_timeout: 2000,
             ..Default::default()

@@ -165,17 +165,25 @@ async fn containerd_nri_78_a_container_may_be_created_while_the_runtime_synchron
 
 // containerd/containerd#12650, cri-o/cri-o#9128: CDI devices were dropped without a word.
 #[tokio::test]
-async fn containerd_12650_containerd_1_gets_no_cdi_device_and_that_is_said_once() {
+async fn containerd_12650_a_runtime_that_drops_cdi_devices_gets_none_and_that_is_said_once() {
     let spec = tempfile::NamedTempFile::new().unwrap();
+    let device = "kind: nvml-mock.nvidia.com/gpu\ndevices: [{name: all}]";
+    std::fs::write(spec.path(), device).unwrap();
     let spec = format!("--cdi-spec-host-path={}", spec.path().display());
-    for (version, cdi_devices, said) in [("1.7.24~ds1", 0, 1), ("v2.3.4", 1, 0)] {
+    for (name, version, cdi_devices, said) in [
+        ("containerd", "1.7.24~ds1", 0, 1),
+        ("containerd", "v2.0.7", 0, 1),
+        ("containerd", "v2.3.4", 1, 0),
+        ("cri-o", "1.33.13", 0, 1),
+        ("cri-o", "1.34.11", 1, 0),
+    ] {
         let runtime = RawRuntime::listen();
         let flags = ["--device-injection-mode=cdi", &spec];
         let mut plugin = Plugin::start(runtime.socket_path(), &flags).await;
         let mut connection = runtime.accept().await;
         let (_, registration) = connection.registration().await;
         registration.reply(Ok(Vec::new()));
-        connection.configure_as(version).await;
+        connection.configure_as(name, version).await;
         for _ in 0..3 {
             assert_eq!(adjust(&connection).await.cdi_devices.len(), cdi_devices);
         }
@@ -186,6 +194,36 @@ async fn containerd_12650_containerd_1_gets_no_cdi_device_and_that_is_said_once(
         let warned = lines
             .iter()
             .filter(|line| line["msg"] == warning && line["level"] == "warn");
+        assert_eq!(warned.count(), said, "{lines:#?}");
+    }
+}
+
+#[tokio::test]
+async fn a_path_that_cri_o_sets_twice_is_warned_of_once_and_not_for_each_container() {
+    for (name, said) in [("cri-o", 1), ("containerd", 3)] {
+        let runtime = RawRuntime::listen();
+        let mut plugin = Plugin::start(runtime.socket_path(), &[]).await;
+        let mut connection = runtime.accept().await;
+        let (_, registration) = connection.registration().await;
+        registration.reply(Ok(Vec::new()));
+        connection.configure_as(name, "1.37.0").await;
+        let mut container = container("c");
+        container.env = vec!["PATH=/crio".to_owned(), "PATH=/image".to_owned()];
+        let request = api::CreateContainerRequest {
+            pod: Some(annotated_pod()),
+            container: Some(container),
+        };
+        for _ in 0..3 {
+            let created =
+                connection.call::<api::CreateContainerResponse>(plugin::CREATE_CONTAINER, &request);
+            let path = created.await.unwrap().adjust.unwrap().env.remove(0);
+            assert!(path.value.ends_with(":/image"), "{path:?}");
+        }
+        plugin.signal(Signal::TERM);
+        let lines = plugin.log_until("stopped").await;
+        let warned = lines
+            .iter()
+            .filter(|line| line.to_string().contains("PATH"));
         assert_eq!(warned.count(), said, "{lines:#?}");
     }
 }

@@ -2,7 +2,7 @@
 
 use nri_plugin::config::Config;
 use nri_plugin::convert::Asked;
-use nri_plugin::decide::{Container, Evidence, Pod, Reason, Selection, Surfaces};
+use nri_plugin::decide::{Container, Evidence, Pod, Reason, Selection, Surfaces, Warning};
 use serde::Serialize;
 
 /// One rule, and what it found in the request.
@@ -66,6 +66,11 @@ pub(super) fn rules(config: &Config, asked: &Asked, selection: &Selection) -> Ve
             found: overlay_mount(config, decided(Reason::OverlayAlreadyMounted)),
             decides: decided(Reason::OverlayAlreadyMounted),
         },
+        Rule {
+            rule: "shared volume",
+            found: shared_volume(selection),
+            decides: decided(Reason::OverlayWouldPropagate),
+        },
     ];
     if config.staging_gate.is_some() {
         let found = "not asked here: taken to be open".to_owned();
@@ -109,10 +114,20 @@ fn selected(surfaces: Surfaces) -> String {
 }
 
 fn overlay_mount(config: &Config, mounted: bool) -> String {
-    let what = if mounted {
-        "something is mounted already"
+    let overlay = &config.overlay_mount_path;
+    if mounted {
+        format!("something is mounted already at {overlay}, or the overlay elsewhere")
     } else {
-        "nothing is mounted"
-    };
-    format!("{what} at {}", config.overlay_mount_path)
+        format!("nothing is mounted at {overlay}")
+    }
+}
+
+fn shared_volume(selection: &Selection) -> String {
+    match selection {
+        Selection::LeaveAlone {
+            warning: Some(Warning::OverlayWouldPropagate { path }),
+            ..
+        } => format!("{path} would carry the overlay onto the node"),
+        _ => "none holds the overlay".to_owned(),
+    }
 }

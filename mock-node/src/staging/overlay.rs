@@ -91,8 +91,8 @@ pub fn has_real_driver(host: &impl Staged) -> bool {
         nvidia::UVM_MAJOR,
         nvidia::IMEX_CHANNELS_MAJOR,
     ];
-    let mut drivers = majors.iter().flat_map(|major| host.char_drivers(*major));
-    drivers.any(|driver| driver.starts_with("nvidia"))
+    let real = host.nvidia_majors();
+    majors.iter().any(|major| real.contains(major))
 }
 
 /// What stands where a device node belongs.

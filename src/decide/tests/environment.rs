@@ -27,7 +27,13 @@ fn config() -> Config {
 /// What changes, as `KEY=value` items.
 fn changed(surfaces: Surfaces, own: &[&str]) -> Vec<String> {
     let own: Vec<String> = own.iter().map(|item| (*item).to_owned()).collect();
-    let environment = overlay(&config(), surfaces, &Tree::staged().with_topology(), &own);
+    let environment = overlay(
+        &config(),
+        surfaces,
+        &Tree::staged().with_topology(),
+        &own,
+        RUNTIME,
+    );
     let item = |(key, value)| format!("{key}={value}");
     environment.changed.into_iter().map(item).collect()
 }
@@ -190,7 +196,17 @@ fn only_repeated_keys_that_change_are_told() {
     ];
     let own: Vec<String> = own.iter().map(|item| (*item).to_owned()).collect();
     assert_eq!(
-        overlay(&config(), GPU, &Tree::staged(), &own).repeated,
+        overlay(&config(), GPU, &Tree::staged(), &own, RUNTIME).repeated,
         ["PATH"]
     );
+}
+
+#[test]
+fn a_path_that_stands_twice_on_cri_o_is_said_once_for_all_containers() {
+    let own = ["PATH=/a", "MOCK_IB=1", "PATH=/b", "MOCK_IB=2"].map(str::to_owned);
+    let cri_o = Runtime::identify("cri-o", "1.37.0");
+    let environment = overlay(&config(), GPU, &Tree::staged(), &own, cri_o);
+    assert_eq!(environment.repeated, ["MOCK_IB"]);
+    let path = ("PATH".to_owned(), "/m/driver/usr/bin:/b".to_owned());
+    assert_eq!(environment.changed[0], path);
 }

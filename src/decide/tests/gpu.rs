@@ -4,6 +4,22 @@ use super::*;
 
 const DEV: &str = "/var/lib/nvml-mock/driver/dev";
 const SPEC: &str = "/var/run/cdi/nvml-mock-nri.yaml";
+/// A CDI specification of one node.
+fn specified(tree: Tree, node: &str) -> Tree {
+    let text = format!(
+        "kind: nvml-mock.nvidia.com/gpu\ndevices: [{{name: all, containerEdits: {{deviceNodes: [{node}]}}}}]",
+    );
+    tree.text(SPEC, &text)
+}
+
+/// The one that the node agent writes.
+fn staged_with_spec() -> Tree {
+    specified(
+        Tree::staged(),
+        &format!("{{path: /dev/nvidia0, hostPath: {DEV}/nvidia0}}"),
+    )
+}
+
 const CDI: [&str; 1] = ["--device-injection-mode=cdi"];
 
 fn management(args: &[&str], tree: &Tree) -> Decision {
@@ -135,7 +151,7 @@ fn what_is_no_character_device_is_skipped_and_the_others_stay() {
 
 #[test]
 fn an_allocation_is_never_widened() {
-    let tree = Tree::staged().file(SPEC);
+    let tree = staged_with_spec();
     for args in [&[][..], &CDI] {
         let decision = decide(args, &tree, &pod(&[DEVICES]), &allocated());
         assert_eq!(decision.warnings, []);
@@ -150,7 +166,7 @@ fn an_allocation_is_never_widened() {
 
 #[test]
 fn in_cdi_mode_a_staged_specification_brings_one_name_and_no_node() {
-    let adjustment = adjustment(management(&CDI, &Tree::staged().file(SPEC)));
+    let adjustment = adjustment(management(&CDI, &staged_with_spec()));
     assert_eq!(adjustment.cdi_devices, ["nvml-mock.nvidia.com/gpu=all"]);
     assert_eq!(adjustment.devices, []);
 }
@@ -167,7 +183,7 @@ fn in_cdi_mode_without_a_specification_nodes_are_handed_out_and_warned_of() {
 
 #[test]
 fn a_runtime_that_drops_cdi_devices_gets_nodes_without_a_word_for_each_container() {
-    let (config, pod, tree) = (config(&CDI), pod(&[DEVICES]), Tree::staged().file(SPEC));
+    let (config, pod, tree) = (config(&CDI), pod(&[DEVICES]), staged_with_spec());
     let selection = select(&config, Some(&pod), None);
     let decision = adjust(
         &config,
@@ -176,6 +192,7 @@ fn a_runtime_that_drops_cdi_devices_gets_nodes_without_a_word_for_each_container
         &tree,
         Runtime {
             delivers_cdi: false,
+            ..Runtime::UNKNOWN
         },
     );
     assert_eq!(decision.warnings, []);
@@ -184,18 +201,19 @@ fn a_runtime_that_drops_cdi_devices_gets_nodes_without_a_word_for_each_container
 
 #[test]
 fn in_cdi_mode_a_node_of_a_real_nvidia_driver_turns_the_name_into_nodes() {
-    let tree = Tree::staged()
-        .file(SPEC)
+    let tree = staged_with_spec()
         .char_device(&format!("{DEV}/nvidia-uvm"), 510, 0)
-        .driver(195, "nvidia-frontend");
+        .nvidia_driver(195);
     let decision = management(&CDI, &tree);
-    assert_eq!(
-        decision.warnings,
-        [Warning::DevicesSkipped {
-            reason: SkipReason::RealDriver,
-            devices: vec!["/dev/nvidia0".to_owned()],
-        }]
-    );
+    let held_back = Warning::CdiNodesHeldBack {
+        path: SPEC.to_owned(),
+        devices: vec![format!("{DEV}/nvidia0")],
+    };
+    let skipped = Warning::DevicesSkipped {
+        reason: SkipReason::RealDriver,
+        devices: vec!["/dev/nvidia0".to_owned()],
+    };
+    assert_eq!(decision.warnings, [held_back, skipped]);
     let guarded = adjustment(decision);
     assert_eq!(guarded.cdi_devices, [] as [&str; 0]);
     assert_eq!(paths(&guarded), ["/dev/nvidia-uvm"]);
@@ -208,14 +226,159 @@ fn in_cdi_mode_a_node_of_a_real_nvidia_driver_turns_the_name_into_nodes() {
 }
 
 #[test]
+fn beside_a_real_nvidia_driver_a_cdi_node_that_cannot_be_looked_at_is_not_handed_out() {
+    let elsewhere = "/gone/nvidia0";
+    for (node, given) in [
+        // Whether there is a node is looked at below the overlay alone; without a driver nothing else matters.
+        (format!("{{path: {elsewhere}}}"), false),
+        ("{}".to_owned(), false),
+        ("{path: nvidia0}".to_owned(), false),
+        (
+            format!("{{path: /dev/x, hostPath: {elsewhere}, type: c, major: 195}}"),
+            false,
+        ),
+        (
+            format!("{{path: /dev/x, hostPath: {elsewhere}, type: c, major: 510}}"),
+            true,
+        ),
+        ("{path: /dev2/mock}".to_owned(), true),
+        ("{path: /dev2/real}".to_owned(), false),
+        ("{path: /dev2/mock, major: 195}".to_owned(), false),
+        ("{path: /dev2/file}".to_owned(), true),
+    ] {
+        // No device directory: what it holds says nothing of what the name brings.
+        let bare = Tree::default()
+            .directory("/var/lib/nvml-mock/driver/config")
+            .char_device("/dev2/mock", 510, 0)
+            .char_device("/dev2/real", 195, 0)
+            .file("/dev2/file");
+        let tree = specified(bare, &node);
+        let names = |tree: &Tree| adjustment(management(&CDI, tree)).cdi_devices.len();
+        assert_eq!(names(&tree), 1, "{node}");
+        assert_eq!(
+            names(&tree.nvidia_driver(195)),
+            usize::from(given),
+            "{node}"
+        );
+    }
+}
+
+#[test]
+fn a_cdi_specification_that_does_not_resolve_is_none() {
+    let all = "kind: nvml-mock.nvidia.com/gpu\ndevices: [{name: all}]";
+    for (text, cause) in [
+        ("", "it cannot be read: "),
+        ("kind: [", "it cannot be read: "),
+        ("a: b", "it cannot be read: "),
+        (
+            "kind: ex.com/gpu\ndevices: [{name: all}]",
+            r#"its kind is "ex.com/gpu""#,
+        ),
+        (
+            "kind: nvml-mock.nvidia.com/gpu",
+            r#"none of its devices is named "all""#,
+        ),
+        (
+            "kind: nvml-mock.nvidia.com/gpu\ndevices:",
+            r#"none of its devices is named "all""#,
+        ),
+        (
+            "kind: nvml-mock.nvidia.com/gpu\ndevices: [{name: All}]",
+            r#"none of its devices is named "all""#,
+        ),
+        (
+            "kind: nvml-mock.nvidia.com/gpu\ndevices: [{name: all}, {name: b}, {name: all}]",
+            r#"more than one of its devices is named "all""#,
+        ),
+    ] {
+        let decision = management(&CDI, &Tree::staged().text(SPEC, text));
+        let [Warning::NoCdiSpec { path, cause: found }] = &decision.warnings[..] else {
+            panic!("{text:?} {decision:?}")
+        };
+        assert!(path == SPEC && found.starts_with(cause), "{found}");
+        assert!(!found.contains('\n'), "{found}");
+        assert_eq!(paths(&adjustment(decision)), ["/dev/nvidia0"]);
+    }
+    let decision = management(&CDI, &Tree::staged().text(SPEC, all));
+    assert_eq!(
+        adjustment(decision).cdi_devices,
+        ["nvml-mock.nvidia.com/gpu=all"]
+    );
+}
+
+#[test]
+fn the_nodes_of_a_cdi_device_below_the_overlay_have_to_exist() {
+    let tree = || Tree::staged().dangling(&format!("{DEV}/dangling"));
+    for (node, missing) in [
+        ("{path: /dev/nvidia0}", None),
+        ("{path: /dev/x, hostPath: /elsewhere}", None),
+        (
+            "{path: /dev/x, hostPath: /var/lib/nvml-mock/driver/dev/nvidia0}",
+            None,
+        ),
+        (
+            "{path: /var/lib/nvml-mock/driver//dev/../dev/nvidia0, hostPath: ''}",
+            None,
+        ),
+        (
+            "{path: /var/lib/nvml-mock/gone, hostPath: /elsewhere}",
+            None,
+        ),
+        (
+            "{path: /dev/x, hostPath: /var/lib/nvml-mock/gone}",
+            Some("/var/lib/nvml-mock/gone"),
+        ),
+        (
+            "{path: /var/lib/nvml-mock/gone}",
+            Some("/var/lib/nvml-mock/gone"),
+        ),
+        (
+            "{path: /x, hostPath: /var/lib/nvml-mock/driver/dev/dangling}",
+            Some("/var/lib/nvml-mock/driver/dev/dangling"),
+        ),
+    ] {
+        let of_all = format!(
+            "kind: nvml-mock.nvidia.com/gpu\ndevices: [{{name: all}}]\ncontainerEdits: {{deviceNodes: [{node}]}}"
+        );
+        for tree in [specified(tree(), node), tree().text(SPEC, &of_all)] {
+            let decision = management(&CDI, &tree);
+            let warnings = missing.map(|path| Warning::NoCdiSpec {
+                path: SPEC.to_owned(),
+                cause: format!("its node {path} is not there"),
+            });
+            let warnings: Vec<_> = warnings.into_iter().collect();
+            assert!(
+                decision.warnings.starts_with(&warnings),
+                "{node} {decision:?}"
+            );
+            let given = adjustment(decision).cdi_devices.len();
+            assert_eq!(given, usize::from(missing.is_none()), "{node}");
+        }
+    }
+}
+
+#[test]
+fn the_nodes_of_another_device_of_the_specification_do_not_matter() {
+    let text = "kind: nvml-mock.nvidia.com/gpu\ndevices: [{name: all}, {name: '0', containerEdits: {deviceNodes: [{path: /var/lib/nvml-mock/gone}]}}]";
+    let decision = management(&CDI, &Tree::staged().text(SPEC, text));
+    assert_eq!(decision.warnings, []);
+    assert_eq!(adjustment(decision).cdi_devices.len(), 1);
+}
+
+#[test]
+fn a_cdi_specification_may_be_json() {
+    let text = "{\n\t\"cdiVersion\": \"0.6.0\",\n\t\"kind\": \"nvml-mock.nvidia.com/gpu\",\n\t\"devices\": [{\"name\": \"all\", \"containerEdits\": null}]\n}";
+    let decision = management(&CDI, &Tree::staged().text(SPEC, text));
+    assert_eq!(decision.warnings, []);
+}
+
+#[test]
 fn a_node_of_a_real_nvidia_driver_is_held_back() {
     let channel = "/dev/nvidia-caps-imex-channels/channel0";
     let tree = Tree::staged()
         .char_device(&format!("{DEV}/nvidia-uvm"), 510, 0)
-        .driver(195, "vfio")
-        .driver(195, "nvidia-frontend")
-        .driver(234, "nvidia-caps-imex-channels")
-        .driver(510, "my-nvidia");
+        .nvidia_driver(195)
+        .nvidia_driver(234);
     let decision = decide(&[], &tree, &pod(&[DEVICES, IMEX]), &container(&[]));
     assert_eq!(
         decision.warnings,

@@ -36,7 +36,8 @@ fn every_channel_is_handed_out_behind_the_gpus_in_byte_order() {
 
 #[test]
 fn channels_are_nodes_also_in_cdi_mode() {
-    let tree = Tree::staged().file("/var/run/cdi/nvml-mock-nri.yaml");
+    let specification = "kind: nvml-mock.nvidia.com/gpu\ndevices: [{name: all}]";
+    let tree = Tree::staged().text("/var/run/cdi/nvml-mock-nri.yaml", specification);
     let args = ["--device-injection-mode=cdi"];
     let both = adjustment(decide(
         &args,

@@ -1,8 +1,10 @@
 //! A staged tree in memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::sync::Arc;
 
+use super::super::cdi::{self, CdiNode};
 use super::super::{Entry, Node, NodeKind, Staged};
 use crate::path::AbsolutePath;
 
@@ -12,7 +14,8 @@ pub(super) struct Tree {
     /// Each path with its node; `None` is a link to nowhere.
     nodes: BTreeMap<String, Option<Node>>,
     links: Vec<String>,
-    drivers: BTreeMap<u32, Vec<String>>,
+    texts: BTreeMap<String, String>,
+    nvidia_majors: BTreeSet<u32>,
 }
 
 impl Tree {
@@ -62,9 +65,15 @@ impl Tree {
         self
     }
 
-    /// A driver that the kernel has registered.
-    pub(super) fn driver(mut self, major: u32, name: &str) -> Self {
-        self.drivers.entry(major).or_default().push(name.to_owned());
+    /// A file in which `text` stands.
+    pub(super) fn text(mut self, path: &str, text: &str) -> Self {
+        self.texts.insert(path.to_owned(), text.to_owned());
+        self.file(path)
+    }
+
+    /// A real NVIDIA driver in the kernel.
+    pub(super) fn nvidia_driver(mut self, major: u32) -> Self {
+        self.nvidia_majors.insert(major);
         self
     }
 
@@ -114,7 +123,21 @@ impl Staged for Tree {
         node.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
     }
 
-    fn char_drivers(&self, major: u32) -> Vec<String> {
-        self.drivers.get(&major).cloned().unwrap_or_default()
+    fn cdi_nodes(
+        &self,
+        specification: &AbsolutePath,
+        name: &str,
+        overlay: &AbsolutePath,
+    ) -> Result<Arc<[CdiNode]>, String> {
+        let text = self.texts.get(specification.as_str());
+        let nodes = cdi::nodes(text.ok_or("entity not found")?, name)?;
+        match cdi::missing(&nodes, overlay, |path| self.node(path).is_ok()) {
+            Some(path) => Err(format!("its node {path} is not there")),
+            None => Ok(nodes.into()),
+        }
+    }
+
+    fn nvidia_majors(&self) -> Arc<BTreeSet<u32>> {
+        Arc::new(self.nvidia_majors.clone())
     }
 }

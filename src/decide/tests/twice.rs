@@ -90,6 +90,7 @@ fn of_everything_that_is_added_twice_the_first_stays() {
         mounts: vec![mount("/1"), mount("/2")],
         env: vec![variable("1"), variable("2")],
         devices: vec![node(1), node(2)],
+        device_grants: vec![],
         cdi_devices: vec!["v/c=d".to_owned(), "v/c=d".to_owned()],
     };
     assert_eq!(twice.drop_repeated(), ["/m", "K", "/dev/d", "v/c=d"]);
@@ -99,6 +100,7 @@ fn of_everything_that_is_added_twice_the_first_stays() {
             mounts: vec![mount("/1")],
             env: vec![variable("1")],
             devices: vec![node(1)],
+            device_grants: vec![],
             cdi_devices: vec!["v/c=d".to_owned()],
         }
     );

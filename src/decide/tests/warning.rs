@@ -16,35 +16,35 @@ fn a_warning_says_what_is_missing_where_and_what_comes_of_it() {
         ),
         (
             Warning::OverlayNotStaged { path: path() },
-            "overlay not staged: /p is not a directory, and the container fails to start if it stays so",
+            "overlay not staged: this is not a directory, and the container fails to start if it stays so: /p",
         ),
         (
             Warning::NoGpuDevices {
                 path: path(),
                 cause: cause(),
             },
-            "no mock GPU device in /p: gone",
+            "no mock GPU device: /p, gone",
         ),
         (
             Warning::NoCdiSpec {
                 path: path(),
                 cause: cause(),
             },
-            "no CDI specification at /p, raw device nodes are used instead: gone",
+            "the CDI device does not resolve, raw device nodes are used instead: /p, gone",
         ),
         (
             Warning::NoInfinibandDevices {
                 path: path(),
                 cause: cause(),
             },
-            "InfiniBand tools will find no HCA, nothing is staged in /p: gone",
+            "InfiniBand tools will find no HCA: /p, gone",
         ),
         (
             Warning::NoImexChannels {
                 path: path(),
                 cause: cause(),
             },
-            "no mock IMEX channel in /p: gone",
+            "no mock IMEX channel: /p, gone",
         ),
         (
             Warning::RepeatedEnv {
@@ -68,15 +68,15 @@ fn each_reason_to_skip_a_device_has_its_own_words() {
     for (reason, expected) in [
         (
             SkipReason::Unresolved,
-            "devices skipped, cannot be looked up: /dev/nvidia0",
+            "devices skipped: cannot be looked up, /dev/nvidia0",
         ),
         (
             SkipReason::NotCharDevice,
-            "devices skipped, not a character device: /dev/nvidia0",
+            "devices skipped: not a character device, /dev/nvidia0",
         ),
         (
             SkipReason::RealDriver,
-            "devices skipped, real NVIDIA driver: /dev/nvidia0",
+            "devices skipped: real NVIDIA driver, /dev/nvidia0",
         ),
     ] {
         let devices = vec!["/dev/nvidia0".to_owned()];

@@ -73,7 +73,8 @@ pub fn create_container(data: &[u8]) {
         Outcome::Unmodified(_) | Outcome::Refused(_) => return,
         Outcome::Gated { .. } => panic!("there is no gate"),
     };
-    is_within(&config, &selection, profile, &adjustment);
+    let user_namespace = asked.container.as_ref().is_some_and(|it| it.user_namespace);
+    is_within(&config, &selection, profile, user_namespace, &adjustment);
     if !convert::fits(&adjustment) {
         return;
     }
@@ -107,7 +108,13 @@ fn decide(world: World<'_>, profile: &Profile, asked: &Asked) -> (Selection, Dec
 }
 
 /// Only what was selected is added, and only where it belongs.
-fn is_within(config: &Config, selection: &Selection, profile: &Profile, added: &Adjustment) {
+fn is_within(
+    config: &Config,
+    selection: &Selection,
+    profile: &Profile,
+    user_namespace: bool,
+    added: &Adjustment,
+) {
     assert!(!added.is_empty());
     let surfaces = match selection {
         Selection::Inject(surfaces) => *surfaces,
@@ -145,25 +152,26 @@ fn is_within(config: &Config, selection: &Selection, profile: &Profile, added: &
         ),
         _ => Default::default(),
     };
-    assert!(
-        added
-            .mounts
-            .iter()
-            .all(|mount| mounts.contains(&mount.destination))
-    );
+    let every_gpu = surfaces.gpu == Some(Gpu::Management);
+    let may_be_device = |path: &str| {
+        let channel = path.starts_with("/dev/nvidia-caps-imex-channels/channel");
+        let gpu = !channel && path.starts_with("/dev/nvidia");
+        channel && surfaces.imex || gpu && every_gpu
+    };
+    assert!(added.mounts.iter().all(|mount| {
+        let device = user_namespace && may_be_device(&mount.destination);
+        device || mounts.contains(&mount.destination)
+    }));
+    assert!(!user_namespace || added.devices.is_empty());
+    assert!(profile.adjust.device_rules && user_namespace || added.device_grants.is_empty());
     assert!(
         added
             .env
             .iter()
             .all(|(key, _)| keys.contains(&key.as_str()))
     );
-    let every_gpu = surfaces.gpu == Some(Gpu::Management);
     for device in &added.devices {
-        let channel = device
-            .path
-            .starts_with("/dev/nvidia-caps-imex-channels/channel");
-        let gpu = !channel && device.path.starts_with("/dev/nvidia");
-        assert!(channel && surfaces.imex || gpu && every_gpu, "{device:?}");
+        assert!(may_be_device(&device.path), "{device:?}");
     }
     for name in &added.cdi_devices {
         assert_eq!(*name, config.cdi_device_name);

@@ -1,9 +1,11 @@
 //! What is staged on a host that is only made up.
 
+use std::collections::BTreeSet;
 use std::io;
+use std::sync::Arc;
 
 use nri_plugin::config::Config;
-use nri_plugin::decide::{Entry, Node, NodeKind, Staged};
+use nri_plugin::decide::{CdiNode, Entry, Node, NodeKind, Staged};
 use nri_plugin::path::AbsolutePath;
 
 /// A host where each of eight things may be staged, by the bits of a byte.
@@ -79,8 +81,23 @@ impl Staged for World<'_> {
         })
     }
 
-    fn char_drivers(&self, major: u32) -> Vec<String> {
-        let real = self.has(7) && major == 195;
-        real.then(|| "nvidia".to_owned()).into_iter().collect()
+    fn cdi_nodes(
+        &self,
+        specification: &AbsolutePath,
+        _name: &str,
+        _overlay: &AbsolutePath,
+    ) -> Result<Arc<[CdiNode]>, String> {
+        let Some(NodeKind::File) = self.what(specification) else {
+            return Err("it is not there".to_owned());
+        };
+        let node = CdiNode {
+            path: Some(self.config.device_host_path.join("nvidia0")),
+            major: None,
+        };
+        Ok(Arc::new([node]))
+    }
+
+    fn nvidia_majors(&self) -> Arc<BTreeSet<u32>> {
+        Arc::new(self.has(7).then_some(195).into_iter().collect())
     }
 }

@@ -99,7 +99,10 @@ fn values(name: &str, kind: &str) -> (Values, Values) {
             &["", "/ov", "/ov//", "/x/../ov/.", "/", "/with space"],
             RELATIVE,
         ),
-        ("overlay-mount-path", _) => (&["", "/mnt/gpu", "/mnt//gpu/", "/", "/a:b"], RELATIVE),
+        ("overlay-mount-path", _) => (
+            &["", "/mnt/gpu", "/mnt//gpu/", "/", "/a:b"],
+            &["ov", "./ov", "/proc", "/dev/../sys/", "//dev"],
+        ),
         ("ld-preload-shims", _) => (
             &[
                 "",

@@ -1,8 +1,8 @@
 //! Containers.
 
 use nri_proto::api::{
-    CdiDevice, Container, LinuxContainer, LinuxDevice, LinuxDeviceCgroup, LinuxResources, Mount,
-    OptionalInt64,
+    CdiDevice, Container, LinuxContainer, LinuxDevice, LinuxDeviceCgroup, LinuxNamespace,
+    LinuxResources, Mount, OptionalInt64,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -48,6 +48,11 @@ const VALUES: &[&str] = &[
     "=",
     "/opt/nvml-mock",
     "/opt/nvml-mock/driver/usr/bin",
+    "/mnt/gpu",
+    "/data",
+    "/data/ib",
+    "/",
+    "/ib",
 ];
 const DESTINATIONS: &[&str] = &[
     "/proc",
@@ -56,6 +61,17 @@ const DESTINATIONS: &[&str] = &[
     "/opt/nvml-mock/",
     "/opt//x/../nvml-mock",
     "/opt/nvml-mock/driver",
+    "/opt/nvml-mock/driver/config",
+    "/opt/nvml-mock/driver//config/config.yaml",
+    "/opt/nvml-mock/x",
+    "/opt",
+    "/opt/x/..",
+    "/mnt",
+    "/mnt/gpu/driver",
+    "/dev/nvidia0",
+    "/dev/nvidia-caps-imex-channels",
+    "/dev/nvidia-caps-imex-channels/channel0/",
+    "/data",
     "/",
     "/mnt/gpu",
     "opt/nvml-mock",
@@ -98,7 +114,7 @@ pub(crate) fn container() -> impl Strategy<Value = Option<Container>> {
     let container = (
         text_or(NAMES),
         env(),
-        vec(text_or(DESTINATIONS).prop_map(mount), 0..4),
+        vec(mount(), 0..4),
         option::weighted(0.8, linux()),
         cdi_devices(),
         // What is the container's own is never read: annotations that would decide were they the pod's.
@@ -131,13 +147,30 @@ fn env() -> impl Strategy<Value = Vec<String>> {
     ]
 }
 
-fn mount(destination: String) -> Mount {
-    Mount {
-        destination,
-        r#type: "bind".into(),
-        source: "/somewhere".into(),
-        options: vec![],
-    }
+fn mount() -> impl Strategy<Value = Mount> {
+    let source = &[
+        "/somewhere",
+        "/somewhere",
+        "/var/lib/nvml-mock",
+        "/var/lib/./nvml-mock/",
+        "/ov",
+        "",
+    ];
+    let option = text_or(&[
+        "rbind", "rprivate", "ro", "rslave", "rshared", "shared", "Shared",
+    ]);
+    (
+        text_or(DESTINATIONS),
+        text_or(&["bind", "bind", "tmpfs", "none", "Bind", ""]),
+        text_or(source),
+        vec(option, 0..3),
+    )
+        .prop_map(|(destination, kind, source, options)| Mount {
+            destination,
+            r#type: kind,
+            source,
+            options,
+        })
 }
 
 fn cdi_devices() -> impl Strategy<Value = Vec<CdiDevice>> {
@@ -157,11 +190,22 @@ fn linux() -> impl Strategy<Value = LinuxContainer> {
         devices,
         ..Default::default()
     });
-    (devices, option::weighted(0.9, resources)).prop_map(|(devices, resources)| LinuxContainer {
-        devices,
-        resources,
-        ..Default::default()
-    })
+    let namespace = text_or(&["pid", "mount", "user", "User"]);
+    let namespaces = vec(
+        namespace.prop_map(|kind| LinuxNamespace {
+            r#type: kind,
+            ..Default::default()
+        }),
+        0..3,
+    );
+    (devices, option::weighted(0.9, resources), namespaces).prop_map(
+        |(devices, resources, namespaces)| LinuxContainer {
+            devices,
+            resources,
+            namespaces,
+            ..Default::default()
+        },
+    )
 }
 
 fn device() -> impl Strategy<Value = LinuxDevice> {

@@ -43,9 +43,13 @@ proptest! {
         prop_assert!(mounts.iter().all(|mount| mount.destination.starts_with('/')));
         prop_assert!(env.iter().all(|pair| !pair.key.starts_with('-')));
         prop_assert!(!mounts.is_empty() || !env.is_empty() || !devices.is_empty() || !cdi_devices.is_empty());
-        // The plugin only ever adds these four.
+        // The plugin only ever adds these five.
         let linux = linux.map(|linux| nri_proto::api::LinuxContainerAdjustment {
             devices: linux.devices,
+            resources: linux.resources.map(|resources| nri_proto::api::LinuxResources {
+                devices: resources.devices,
+                ..Default::default()
+            }),
             ..Default::default()
         });
         prop_assert_eq!(adjustment, ContainerAdjustment { mounts, env, linux, cdi_devices, ..Default::default() });

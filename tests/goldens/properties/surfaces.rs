@@ -30,10 +30,16 @@ proptest! {
         prop_assert!(asks("devices") || (gpus.is_empty() && cdi_devices.is_empty()));
         let infiniband = |key: &str| key.starts_with("MOCK_IB_");
         prop_assert!(asks("infiniband") || !env.iter().any(|pair| infiniband(&pair.key)));
-        // IMEX channels bring neither mounts nor environment.
+        // A node in a user namespace is a mount.
+        let (nodes, mounts): (Vec<_>, Vec<_>) =
+            mounts.iter().map(|mount| &mount.destination).partition(|path| path.starts_with("/dev/nvidia"));
+        let is_channel = |path: &&String| path.starts_with("/dev/nvidia-caps-imex-channels/");
+        prop_assert!(asks("imex-channels") || !nodes.iter().any(is_channel));
+        prop_assert!(asks("devices") || nodes.iter().all(is_channel));
+        // IMEX channels bring neither the overlay nor environment.
         prop_assert_eq!(mounts.is_empty(), env.is_empty());
         for mount in mounts {
-            prop_assert!(mount.destination == "/opt/nvml-mock" || mount.destination == "/opt/nvml-mock/driver/config");
+            prop_assert!(mount == "/opt/nvml-mock" || mount == "/opt/nvml-mock/driver/config");
         }
     }
 }

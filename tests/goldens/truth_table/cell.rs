@@ -4,10 +4,10 @@ use std::fmt;
 
 use fake_runtime::profile::Profile;
 use nri_model::tree::{Node, Tree};
-use nri_model::{CommandLine, Gate, World};
+use nri_model::{CommandLine, Gate, Runtime, World};
 use nri_proto::api::{
-    CdiDevice, Container, LinuxContainer, LinuxDevice, LinuxDeviceCgroup, LinuxResources, Mount,
-    OptionalInt64, PodSandbox,
+    CdiDevice, Container, LinuxContainer, LinuxDevice, LinuxDeviceCgroup, LinuxNamespace,
+    LinuxResources, Mount, OptionalInt64, PodSandbox,
 };
 
 use super::dimensions::*;
@@ -41,9 +41,13 @@ impl Cell {
         DIMENSIONS[dimension].values[usize::from(self.0[dimension])] == value
     }
 
-    /// Whether the decision sees containerd 1.
-    pub(crate) fn is_containerd_1(&self) -> bool {
-        self.is(RUNTIME, "1.7")
+    /// The runtime as far as the decision can tell.
+    pub(crate) fn runtime(&self) -> Runtime {
+        match DIMENSIONS[RUNTIME].values[usize::from(self.0[RUNTIME])] {
+            "1.7" => Runtime::ContainerdBefore2_1,
+            "2.1" => Runtime::Containerd2_1,
+            _ => Runtime::Containerd2_2,
+        }
     }
 
     /// How the process was started.
@@ -117,9 +121,17 @@ impl Cell {
             mounts: vec![mount("/proc", "proc")],
             ..Default::default()
         };
-        if self.is(MOUNTED, "yes") {
-            container.mounts.push(mount("/opt/nvml-mock", "bind"));
-        }
+        let volume = match DIMENSIONS[VOLUME].values[usize::from(self.0[VOLUME])] {
+            "at the overlay" => Some("/opt/nvml-mock"),
+            "shared, above the overlay" => Some("/opt"),
+            "below the overlay, without a place" => Some("/opt/nvml-mock/x"),
+            "over its configuration" => Some("/opt/nvml-mock/driver/config"),
+            _ => None,
+        };
+        container.mounts.extend(volume.map(|destination| Mount {
+            options: vec!["rbind".into(), "rshared".into()],
+            ..mount(destination, "bind")
+        }));
         let env: &[&str] = match self.0[AUTHORED] {
             0 => &["HOME=/root"],
             1 => &[
@@ -169,7 +181,17 @@ impl Cell {
             }
             _ => (vec![], vec![deny_all]),
         };
+        let namespaces = if self.is(USER_NAMESPACE, "yes") {
+            &["mount", "user"][..]
+        } else {
+            &["mount"]
+        };
+        let namespaces = namespaces.iter().map(|kind| LinuxNamespace {
+            r#type: (*kind).into(),
+            ..Default::default()
+        });
         container.linux = Some(LinuxContainer {
+            namespaces: namespaces.collect(),
             devices,
             resources: Some(LinuxResources {
                 devices: rules,
@@ -217,12 +239,16 @@ impl Cell {
             &overlay("topology/topology.yaml"),
             Node::File,
         );
-        stage(CDI_STAGED, "/var/run/cdi/nvml-mock-nri.yaml", Node::File);
+        let specification = "/var/run/cdi/nvml-mock-nri.yaml";
+        stage(CDI_STAGED, specification, plugin::specification());
         stage(
             BINARY_STAGED,
             &overlay("driver/usr/bin/nvidia-imex.real"),
             Node::File,
         );
+        if self.is(CDI_STAGED, "stale") {
+            tree.add(specification, Node::File);
+        }
         World {
             tree,
             gate: if self.is(GATE, "closed") {
@@ -230,7 +256,7 @@ impl Cell {
             } else {
                 Gate::Open
             },
-            containerd_1: self.is_containerd_1(),
+            runtime: self.runtime(),
             nvidia_majors: Default::default(),
         }
     }

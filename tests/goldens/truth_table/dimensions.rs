@@ -14,7 +14,7 @@ const fn dimension(name: &'static str, values: &'static [&'static str]) -> Dimen
 }
 
 /// How many inputs there are.
-pub(crate) const COUNT: usize = 21;
+pub(crate) const COUNT: usize = 22;
 
 pub(crate) const OPT_OUT: usize = 0;
 pub(crate) const DEVICES: usize = 1;
@@ -23,20 +23,21 @@ pub(crate) const IMEX: usize = 3;
 pub(crate) const NAMESPACE: usize = 4;
 pub(crate) const DAEMON: usize = 5;
 pub(crate) const ALLOCATION: usize = 6;
-pub(crate) const MOUNTED: usize = 7;
-pub(crate) const AUTHORED: usize = 8;
-pub(crate) const MODE: usize = 9;
-pub(crate) const NODE_NAME: usize = 10;
-pub(crate) const DAEMON_STAGING: usize = 11;
-pub(crate) const REQUIRE_STAGED: usize = 12;
-pub(crate) const GATE: usize = 13;
-pub(crate) const RUNTIME: usize = 14;
-pub(crate) const OVERLAY_STAGED: usize = 15;
-pub(crate) const GPUS_STAGED: usize = 16;
-pub(crate) const CHANNELS_STAGED: usize = 17;
-pub(crate) const TOPOLOGY_STAGED: usize = 18;
-pub(crate) const CDI_STAGED: usize = 19;
-pub(crate) const BINARY_STAGED: usize = 20;
+pub(crate) const VOLUME: usize = 7;
+pub(crate) const USER_NAMESPACE: usize = 8;
+pub(crate) const AUTHORED: usize = 9;
+pub(crate) const MODE: usize = 10;
+pub(crate) const NODE_NAME: usize = 11;
+pub(crate) const DAEMON_STAGING: usize = 12;
+pub(crate) const REQUIRE_STAGED: usize = 13;
+pub(crate) const GATE: usize = 14;
+pub(crate) const RUNTIME: usize = 15;
+pub(crate) const OVERLAY_STAGED: usize = 16;
+pub(crate) const GPUS_STAGED: usize = 17;
+pub(crate) const CHANNELS_STAGED: usize = 18;
+pub(crate) const TOPOLOGY_STAGED: usize = 19;
+pub(crate) const CDI_STAGED: usize = 20;
+pub(crate) const BINARY_STAGED: usize = 21;
 
 /// Every input: first the request's, then the command line's, then the world's.
 pub(crate) const DIMENSIONS: [Dimension; COUNT] = [
@@ -56,7 +57,17 @@ pub(crate) const DIMENSIONS: [Dimension; COUNT] = [
             "privileged look-alike",
         ],
     ),
-    dimension("overlay mounted", &["no", "yes"]),
+    dimension(
+        "volume",
+        &[
+            "none",
+            "at the overlay",
+            "shared, above the overlay",
+            "below the overlay, without a place",
+            "over its configuration",
+        ],
+    ),
+    dimension("user namespace", &["no", "yes"]),
     dimension("authored environment", &["none", "paths", "MOCK_*"]),
     dimension("--device-injection-mode", &["raw", "cdi"]),
     dimension("--node-name", &["not set", "set"]),
@@ -68,6 +79,6 @@ pub(crate) const DIMENSIONS: [Dimension; COUNT] = [
     dimension("GPUs staged", &["some", "none"]),
     dimension("IMEX channels staged", &["some", "none"]),
     dimension("topology staged", &["yes", "no"]),
-    dimension("CDI spec staged", &["yes", "no"]),
+    dimension("CDI spec staged", &["yes", "stale", "no"]),
     dimension("nvidia-imex.real staged", &["yes", "no"]),
 ];

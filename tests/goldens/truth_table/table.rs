@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-use nri_model::World;
+use nri_model::{Runtime, World};
 use nri_plugin::config::Config;
 use nri_plugin::convert::{self, Asked};
 use nri_plugin::decide::Selection;
@@ -126,7 +126,7 @@ impl Builder {
             return self.untouched(&config, cell, asked, selection);
         }
         let mut container = Cell::default();
-        for part in [DAEMON, ALLOCATION, MOUNTED, AUTHORED] {
+        for part in [DAEMON, ALLOCATION, VOLUME, USER_NAMESPACE, AUTHORED] {
             container.0[part] = cell.0[part];
         }
         let handed = (flags, container, format!("{selection:?}"));
@@ -170,15 +170,15 @@ impl Builder {
             return self.table.diagram.leaf(leaf);
         }
         // Runtimes that the decision cannot tell apart are one.
-        let mut runtimes: Vec<(bool, Id)> = Vec::new();
+        let mut runtimes: Vec<(Runtime, Id)> = Vec::new();
         self.each(dimension, cell, |builder, cell| {
-            let containerd_1 = cell.is_containerd_1();
-            let known = runtimes.iter().find(|(known, _)| *known == containerd_1);
+            let runtime = cell.runtime();
+            let known = runtimes.iter().find(|(known, _)| *known == runtime);
             if let (RUNTIME, Some((_, id))) = (dimension, known) {
                 return *id;
             }
             let id = builder.worlds(dimension + 1, cell, config, asked, selection);
-            runtimes.push((containerd_1, id));
+            runtimes.push((runtime, id));
             id
         })
     }

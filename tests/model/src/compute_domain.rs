@@ -73,7 +73,7 @@ pub fn decide(settings: &Settings, world: &World, container: Option<&Container>)
 
 fn missing(settings: &Settings, world: &World, imex_host: &str) -> BTreeSet<Missing> {
     let mut missing = BTreeSet::new();
-    if world.tree.stat(imex_host) != Some(&Node::File) {
+    if !world.tree.stat(imex_host).is_some_and(Node::is_file) {
         missing.insert(Missing::Binary);
     }
     if !world.tree.exists(&settings.topology_host) {

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use nri_proto::api::{Container, ContainerAdjustment, LinuxContainerAdjustment, PodSandbox};
+use nri_proto::api::{
+    Container, ContainerAdjustment, LinuxContainerAdjustment, LinuxResources, PodSandbox,
+};
 
 use crate::clean::clean;
 use crate::settings::Settings;
 use crate::{Answer, Gate, Outcome, Warning, World};
-use crate::{allocation, compute_domain, devices, environment, mounts};
+use crate::{allocation, compute_domain, devices, environment, mounts, user_namespace, volumes};
 
 /// What a container is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +86,15 @@ pub fn decide(
         return left_alone("overlay already mounted");
     }
 
+    // Deliberate choices 13 and 15, as far as they need no look at the disk.
+    if surfaces.overlay() && volumes::would_propagate(settings, container) {
+        let warning = Warning::OverlayWouldPropagate;
+        return left_alone_and_warn("overlay would propagate to the node", warning);
+    }
+    if volumes::another_copy_was_here(settings, container) {
+        return left_alone("overlay already mounted");
+    }
+
     // The staging gate, for a container that would otherwise be adjusted.
     if settings.asks_staging_gate && world.gate == Gate::Closed {
         return Outcome {
@@ -110,15 +121,24 @@ fn adjust(
         if !staged && settings.gates.require_staged_overlay {
             return left_alone("overlay not staged");
         }
-        if !staged {
-            warnings.insert(Warning::OverlayNotStaged);
+        if volumes::is_below_without_a_place(settings, world, container) {
+            return left_alone_and_warn("volume below the overlay", Warning::VolumeBelowOverlay);
         }
-        adjustment.mounts = mounts::overlay(settings);
+        adjustment.mounts.push(mounts::overlay(settings));
+        if !volumes::has_own_config(settings, container) {
+            adjustment.mounts.push(mounts::config(settings));
+            if !staged {
+                warnings.insert(Warning::OverlayNotStaged);
+            }
+            if user_namespace::has(container) {
+                warnings.insert(Warning::ConfigNotWritable);
+            }
+        }
         adjustment.env = environment::changed(settings, world, surfaces, container, &mut warnings);
     }
     let mut nodes = Vec::new();
     if surfaces.management {
-        let (cdi_devices, gpu_nodes) = devices::gpus(settings, world, &mut warnings);
+        let (cdi_devices, gpu_nodes) = devices::gpus(settings, world, container, &mut warnings);
         adjustment.cdi_devices = cdi_devices;
         nodes.extend(gpu_nodes);
     }
@@ -139,11 +159,33 @@ fn adjust(
             &mut warnings,
         ));
     }
-    if !nodes.is_empty() {
-        adjustment.linux = Some(LinuxContainerAdjustment {
-            devices: nodes,
-            ..Default::default()
-        });
+    if (surfaces.gpu() || surfaces.imex) && volumes::has_own_dev(container) {
+        warnings.insert(Warning::OwnDev);
+    }
+    let mut linux = LinuxContainerAdjustment::default();
+    if user_namespace::has(container) {
+        let (mounts, rules) = user_namespace::mounts_and_rules(world, container, &nodes);
+        adjustment.mounts.extend(mounts);
+        if !rules.is_empty() {
+            linux.resources = Some(LinuxResources {
+                devices: rules,
+                ..Default::default()
+            });
+        }
+    } else {
+        linux.devices = nodes.into_iter().map(|handed| handed.device).collect();
+    }
+    if linux != LinuxContainerAdjustment::default() {
+        adjustment.linux = Some(linux);
+    }
+    // The runtime would refuse the container.
+    let mut seen = BTreeSet::new();
+    let mounts = adjustment.mounts.len();
+    adjustment
+        .mounts
+        .retain(|mount| seen.insert(mount.destination.clone()));
+    if adjustment.mounts.len() < mounts {
+        warnings.insert(Warning::Repeated);
     }
     // An adjustment with nothing in it is the same as none.
     let answer = if adjustment == ContainerAdjustment::default() {
@@ -152,6 +194,13 @@ fn adjust(
         Answer::Adjusted(Box::new(adjustment))
     };
     Outcome { answer, warnings }
+}
+
+fn left_alone_and_warn(reason: &'static str, warning: Warning) -> Outcome {
+    Outcome {
+        warnings: BTreeSet::from([warning]),
+        ..left_alone(reason)
+    }
 }
 
 /// The container stays as it is, for a reason that the description names.

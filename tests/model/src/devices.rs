@@ -7,34 +7,43 @@ use nri_proto::api::{CdiDevice, Container, LinuxDevice, OptionalFileMode, Option
 use crate::clean::join;
 use crate::settings::Settings;
 use crate::tree::{Device, Node};
-use crate::{Warning, World};
+use crate::{Runtime, Warning, World, cdi, user_namespace};
+
+/// A node to be handed out, and where it is staged.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Handed {
+    /// The node.
+    pub device: LinuxDevice,
+    /// Its file on the host.
+    pub staged: String,
+}
 
 /// Every mock GPU, for the management opt-in: by CDI name or as nodes, never both.
 pub fn gpus(
     settings: &Settings,
     world: &World,
+    container: Option<&Container>,
     warnings: &mut BTreeSet<Warning>,
-) -> (Vec<CdiDevice>, Vec<LinuxDevice>) {
-    let names = entries(world, &settings.device_host, "nvidia");
-    // containerd before 2.0 drops CDI devices without a word.
-    if settings.cdi_mode && !world.containerd_1 {
-        let real = |name: &String| {
-            let staged = world.tree.stat(&join(&settings.device_host, name));
-            matches!(staged, Some(Node::Character(device)) if is_real(settings, world, device))
+) -> (Vec<CdiDevice>, Vec<Handed>) {
+    // These drop CDI devices without a word.
+    let drops = [Runtime::ContainerdBefore2_1, Runtime::CriOBefore1_34].contains(&world.runtime);
+    if settings.cdi_mode && !drops && !user_namespace::has(container) {
+        match cdi::name(settings, world) {
+            cdi::Name::Resolves => {
+                let name = settings.cdi_device.clone();
+                return (vec![CdiDevice { name }], Vec::new());
+            }
+            cdi::Name::Unresolved => warnings.insert(Warning::NoCdiSpec),
+            cdi::Name::HeldBack => warnings.insert(Warning::CdiNodesHeldBack),
         };
-        if !world.tree.exists(&settings.cdi_spec_host) {
-            warnings.insert(Warning::NoCdiSpec);
-        } else if !names.iter().any(real) {
-            let name = settings.cdi_device.clone();
-            return (vec![CdiDevice { name }], Vec::new());
-        }
     }
+    let names = entries(world, &settings.device_host, "nvidia");
     if names.is_empty() {
         warnings.insert(Warning::NoGpuNodes);
     }
     let nodes = names.iter().filter_map(|name| {
         let staged = join(&settings.device_host, name);
-        node(settings, world, &staged, format!("/dev/{name}"), warnings)
+        node(settings, world, staged, format!("/dev/{name}"), warnings)
     });
     (Vec::new(), nodes.collect())
 }
@@ -45,10 +54,11 @@ pub fn imex_channels(
     world: &World,
     container: Option<&Container>,
     warnings: &mut BTreeSet<Warning>,
-) -> Vec<LinuxDevice> {
+) -> Vec<Handed> {
     let linux = container.and_then(|container| container.linux.as_ref());
     let own: Vec<&LinuxDevice> = linux.iter().flat_map(|linux| &linux.devices).collect();
-    let has = |new: &LinuxDevice| {
+    let has = |new: &Handed| {
+        let new = &new.device;
         own.iter().any(|own| {
             own.path == new.path
                 && own.r#type == new.r#type
@@ -63,7 +73,7 @@ pub fn imex_channels(
     let nodes = names.iter().filter_map(|name| {
         let staged = join(&settings.imex_host, name);
         let path = format!("/dev/nvidia-caps-imex-channels/{name}");
-        node(settings, world, &staged, path, warnings)
+        node(settings, world, staged, path, warnings)
     });
     nodes
         .collect::<Vec<_>>()
@@ -85,7 +95,7 @@ fn entries(world: &World, directory: &str, prefix: &str) -> Vec<String> {
 }
 
 /// Whether the node would open a real GPU, and that is guarded against.
-fn is_real(settings: &Settings, world: &World, device: &Device) -> bool {
+pub fn is_real(settings: &Settings, world: &World, device: &Device) -> bool {
     settings.gates.real_driver_guard && world.nvidia_majors.contains(&device.major.into())
 }
 
@@ -93,11 +103,11 @@ fn is_real(settings: &Settings, world: &World, device: &Device) -> bool {
 fn node(
     settings: &Settings,
     world: &World,
-    staged: &str,
+    staged: String,
     path: String,
     warnings: &mut BTreeSet<Warning>,
-) -> Option<LinuxDevice> {
-    let Some(Node::Character(device)) = world.tree.stat(staged) else {
+) -> Option<Handed> {
+    let Some(Node::Character(device)) = world.tree.stat(&staged) else {
         warnings.insert(Warning::NotACharacterDevice);
         return None;
     };
@@ -105,7 +115,7 @@ fn node(
         warnings.insert(Warning::RealDriver);
         return None;
     }
-    Some(LinuxDevice {
+    let device = LinuxDevice {
         path,
         r#type: "c".into(),
         major: device.major.into(),
@@ -115,5 +125,6 @@ fn node(
         }),
         uid: Some(OptionalUInt32 { value: device.uid }),
         gid: Some(OptionalUInt32 { value: device.gid }),
-    })
+    };
+    Some(Handed { device, staged })
 }

@@ -7,7 +7,7 @@ use nri_proto::api::{Container, KeyValue};
 use crate::clean::join;
 use crate::decision::Surfaces;
 use crate::settings::Settings;
-use crate::{Warning, World};
+use crate::{Runtime, Warning, World};
 
 /// How a value meets the one that the container has.
 enum How {
@@ -35,7 +35,10 @@ pub fn changed(
         let new = merge(Some(old), value, how);
         if &new != old {
             changed.push(pair(key, &new));
-            if times(container, key) > 1 {
+            // Of PATH on CRI-O it was said at registration.
+            let said =
+                key == "PATH" && [Runtime::CriOBefore1_34, Runtime::CriO].contains(&world.runtime);
+            if times(container, key) > 1 && !said {
                 warnings.insert(Warning::RepeatedKey(key.clone()));
             }
         }

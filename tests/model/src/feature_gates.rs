@@ -36,8 +36,9 @@ impl FeatureGates {
                 .map(|item| item.1)
         };
         Ok(Self {
-            // Not by AllAlpha: recorded command lines turn that on, and expect the overlay all the same.
-            require_staged_overlay: last("RequireStagedOverlay").unwrap_or(false),
+            require_staged_overlay: last("RequireStagedOverlay")
+                .or(last("AllAlpha"))
+                .unwrap_or(false),
             real_driver_guard: last("RealDriverGuard").or(last("AllBeta")).unwrap_or(true),
         })
     }

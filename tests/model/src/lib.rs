@@ -11,8 +11,10 @@
 //! | [`allocation`] | evidence of an allocation |
 //! | [`mounts`], [`environment`], [`devices`] | what an adjusted container gets |
 //! | [`compute_domain`] | the ComputeDomain daemon |
+//! | [`volumes`], [`user_namespace`], [`cdi`] | the deliberate choices 13 and 15, 14, and 21 |
 
 pub mod allocation;
+pub mod cdi;
 pub mod clean;
 pub mod command_line;
 pub mod compute_domain;
@@ -24,6 +26,8 @@ pub mod mounts;
 pub mod network;
 pub mod settings;
 pub mod tree;
+pub mod user_namespace;
+pub mod volumes;
 
 use std::collections::BTreeSet;
 
@@ -40,10 +44,26 @@ pub struct World {
     pub tree: Tree,
     /// What the staging gate would say. Ignored where the flags do not ask for a gate.
     pub gate: Gate,
-    /// The runtime is containerd of a version before 2.0.
-    pub containerd_1: bool,
+    /// Who asks.
+    pub runtime: Runtime,
     /// The majors for which the kernel has a character device driver whose name starts with `nvidia`.
     pub nvidia_majors: BTreeSet<i64>,
+}
+
+/// A runtime, as far as what it makes of an adjustment differs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Runtime {
+    /// Drops CDI devices.
+    ContainerdBefore2_1,
+    /// Delivers them.
+    #[default]
+    Containerd2_1,
+    /// Applies device rules as well.
+    Containerd2_2,
+    /// Drops CDI devices, and has `PATH` twice in nearly every container.
+    CriOBefore1_34,
+    /// Delivers them, and has `PATH` twice as well.
+    CriO,
 }
 
 /// What the staging gate says.
@@ -98,8 +118,10 @@ pub struct Outcome {
 pub enum Warning {
     /// The GPUs' directory is missing, unreadable, or holds no GPU.
     NoGpuNodes,
-    /// There is nothing where the CDI specification should be.
+    /// The CDI name does not resolve.
     NoCdiSpec,
+    /// The CDI name would bring what must not be handed out.
+    CdiNodesHeldBack,
     /// InfiniBand is selected and no HCA is staged.
     NoHca,
     /// The IMEX channels' directory is missing or holds no channel.
@@ -110,6 +132,14 @@ pub enum Warning {
     RealDriver,
     /// A bind whose source is not staged.
     OverlayNotStaged,
+    /// The overlay would be mounted in a shared volume.
+    OverlayWouldPropagate,
+    /// A volume below the overlay has no place in it.
+    VolumeBelowOverlay,
+    /// The container brings its own `/dev`, in which no node is made.
+    OwnDev,
+    /// The configuration cannot be written in a user namespace.
+    ConfigNotWritable,
     /// A key that stands twice in the container's environment.
     RepeatedKey(String),
     /// Something would have stood twice in the adjustment.

@@ -5,20 +5,22 @@ use nri_proto::api::Mount;
 use crate::clean::join;
 use crate::settings::Settings;
 
-/// The overlay, and on top of it the one directory that a container may write to.
-pub fn overlay(settings: &Settings) -> Vec<Mount> {
-    vec![
-        bind(
-            &settings.overlay_host,
-            &settings.overlay_mount,
-            "rbind rprivate ro nosuid nodev",
-        ),
-        bind(
-            &config_directory(settings),
-            &join(&settings.overlay_mount, "driver/config"),
-            "rbind rprivate rw nosuid nodev",
-        ),
-    ]
+/// The overlay.
+pub fn overlay(settings: &Settings) -> Mount {
+    bind(
+        &settings.overlay_host,
+        &settings.overlay_mount,
+        "rbind rprivate ro nosuid nodev",
+    )
+}
+
+/// On top of it, the one directory that a container may write to.
+pub fn config(settings: &Settings) -> Mount {
+    bind(
+        &config_directory(settings),
+        &join(&settings.overlay_mount, "driver/config"),
+        "rbind rprivate rw nosuid nodev",
+    )
 }
 
 /// Where the mock driver's configuration is staged.

@@ -72,6 +72,9 @@ impl Settings {
 
         let overlay_host = path("overlay-host-path", "/var/lib/nvml-mock")?;
         let overlay_mount = path("overlay-mount-path", "/opt/nvml-mock")?;
+        if ["/proc", "/sys", "/dev"].contains(&overlay_mount.as_str()) {
+            return Err("an overlay over what the system mounts");
+        }
         let under_host = |below: &str| join(&overlay_host, below);
 
         let cdi_mode = match given
@@ -195,7 +198,7 @@ fn check_the_rest(given: &Given) -> Result<(), &'static str> {
 }
 
 /// The same place, or one below it. Both are cleaned.
-fn is_inside(path: &str, directory: &str) -> bool {
+pub fn is_inside(path: &str, directory: &str) -> bool {
     directory == "/" || path == directory || path.starts_with(&format!("{directory}/"))
 }
 

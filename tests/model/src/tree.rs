@@ -2,13 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use crate::cdi::Specification;
+
 /// What stands at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Node {
     /// A directory.
     Directory,
-    /// A regular file; nothing ever reads what is in it.
+    /// A regular file; nothing ever reads what is in it, or understands it.
     File,
+    /// A regular file that is a CDI specification.
+    Specification(Specification),
     /// A named pipe.
     Fifo,
     /// A character device.
@@ -20,6 +24,11 @@ pub enum Node {
 }
 
 impl Node {
+    /// A regular file, whatever is in it.
+    pub fn is_file(&self) -> bool {
+        matches!(self, Self::File | Self::Specification(_))
+    }
+
     /// A character device that everybody may open.
     pub fn character(major: u32, minor: u32) -> Self {
         Self::Character(Device {

@@ -10,6 +10,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use flate2::read::GzDecoder;
+use nri_model::cdi::{Specification, SpecifiedNode};
 use nri_model::tree::{Device, Node};
 use nri_model::{Answer, CommandLine, Gate, Tree, World, answer};
 use nri_proto::api::{Container, ContainerAdjustment, PodSandbox};
@@ -35,7 +36,7 @@ struct Case {
     process_env: std::collections::BTreeMap<String, String>,
     tree: Vec<Staged>,
     pod: Option<PodSandbox>,
-    container: Option<Container>,
+    container: Option<Value>,
     agent: Option<Agent>,
     lock: Option<Lock>,
     reason: Option<String>,
@@ -56,6 +57,8 @@ struct Staged {
     #[serde(default)]
     gid: u32,
     target: Option<String>,
+    #[serde(default)]
+    content: String,
 }
 
 #[derive(Deserialize)]
@@ -128,7 +131,7 @@ impl Case {
             &self.command_line(),
             &self.world(),
             self.pod.as_ref(),
-            self.container.as_ref(),
+            self.container().as_ref(),
         );
         let agrees = match &outcome.answer {
             Answer::StartupError(_) => self.expect.get("startup_error").is_some(),
@@ -147,6 +150,11 @@ impl Case {
             )
         };
         (!agrees).then(complaint)
+    }
+
+    fn container(&self) -> Option<Container> {
+        let container = rooted(&self.container.as_ref()?.to_string());
+        Some(serde_json::from_str(&container).unwrap())
     }
 
     fn adjustment(&self) -> Option<Option<ContainerAdjustment>> {
@@ -169,12 +177,70 @@ impl Staged {
         };
         match self.kind.as_str() {
             "dir" => Node::Directory,
-            "file" => Node::File,
+            "file" => match serde_json::from_str(&rooted(&self.content)) {
+                Ok(specification) => Node::Specification(CdiSpec::into(specification)),
+                Err(_) => Node::File,
+            },
             "fifo" => Node::Fifo,
             "char" => Node::Character(device),
             "block" => Node::Block(device),
             "symlink" => Node::Link(rooted(self.target.as_deref().unwrap())),
             kind => panic!("unknown kind {kind}"),
+        }
+    }
+}
+
+/// A specification as it stands in a case, which has them as JSON.
+#[derive(Deserialize)]
+struct CdiSpec {
+    kind: String,
+    devices: Vec<CdiDevice>,
+    #[serde(rename = "containerEdits", default)]
+    edits: CdiEdits,
+}
+
+#[derive(Deserialize)]
+struct CdiDevice {
+    name: String,
+    #[serde(rename = "containerEdits", default)]
+    edits: CdiEdits,
+}
+
+#[derive(Default, Deserialize)]
+struct CdiEdits {
+    #[serde(rename = "deviceNodes", default)]
+    nodes: Vec<CdiNode>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[derive(Default)]
+struct CdiNode {
+    path: String,
+    host_path: String,
+    major: u32,
+}
+
+impl From<CdiSpec> for Specification {
+    fn from(spec: CdiSpec) -> Self {
+        let nodes = |edits: CdiEdits| edits.nodes.into_iter().map(SpecifiedNode::from).collect();
+        let devices = spec.devices.into_iter();
+        Self {
+            kind: spec.kind,
+            devices: devices
+                .map(|device| (device.name, nodes(device.edits)))
+                .collect(),
+            nodes: nodes(spec.edits),
+        }
+    }
+}
+
+impl From<CdiNode> for SpecifiedNode {
+    fn from(node: CdiNode) -> Self {
+        Self {
+            path: node.path,
+            host_path: node.host_path,
+            major: node.major,
         }
     }
 }
@@ -191,6 +257,7 @@ fn the_model_reproduces_every_recorded_case() {
         "cases.jsonl.gz",
         "cases-env.jsonl.gz",
         "cases-agent.jsonl.gz",
+        "cases-volumes.jsonl.gz",
     ] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("../vectors")
@@ -210,7 +277,7 @@ fn the_model_reproduces_every_recorded_case() {
             }
         }
     }
-    assert!(cases > 2900, "{cases} cases");
+    assert!(cases > 3200, "{cases} cases");
     assert!(
         complaints.is_empty(),
         "{} disagree\n{}",
