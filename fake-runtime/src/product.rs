@@ -1,7 +1,8 @@
 //! What a tool knows of the one plugin that it is made for.
 
 use std::error::Error;
-use std::path::Path;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -13,9 +14,14 @@ pub struct Product {
     pub envs: &'static [(&'static str, &'static str)],
     /// The decision that a line of its log tells of.
     pub decision: Option<fn(&str) -> Option<Decision>>,
+    /// The directories of CDI specs that the plugin's arguments name.
+    pub cdi_dirs: Option<CdiDirs>,
     /// Stages a scenario's `overlay` in a directory, and returns the arguments that tell the plugin where.
     pub stage: Option<Stage>,
 }
+
+/// See [`Product::cdi_dirs`].
+pub type CdiDirs = fn(&[OsString]) -> Vec<PathBuf>;
 
 /// See [`Product::stage`].
 pub type Stage = fn(&Value, &Path) -> Result<Vec<String>, Box<dyn Error + Send + Sync>>;

@@ -73,6 +73,25 @@ pub struct Profile {
     pub adjust: Adjust,
     /// How devices named by CDI are injected.
     pub cdi: CdiInjection,
+    /// What a kubelet can ask it for.
+    pub cri: Cri,
+}
+
+/// What a kubelet can ask a runtime for, unless the node's configuration says otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cri {
+    /// Mounts that are read-only with all that is mounted below.
+    pub recursive_read_only: bool,
+    /// Pods with users of their own.
+    pub user_namespaces: bool,
+    /// Groups as the Pod says, and not also as the image does.
+    pub supplemental_groups_policy: bool,
+    /// Images as volumes.
+    pub image_volumes: bool,
+    /// Devices by their CDI names; otherwise they are left out.
+    pub cdi_devices: bool,
+    /// Whether the annotation with the image's name says what the Pod says, and not how the runtime knows it.
+    pub image_as_asked: bool,
 }
 
 /// How long a plugin may take to answer a request, in milliseconds, in every version.

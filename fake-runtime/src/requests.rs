@@ -1,17 +1,22 @@
-//! Files of CreateContainer requests, in any of the forms that people have: Pod manifests, recordings, one request.
+//! Files of CreateContainer requests, in any of the forms that people have: manifests, recordings, one request, what
+//! NRI's logger plugin prints.
+
+mod files;
+mod logger;
 
 use std::path::{Path, PathBuf};
 
-use crate::one_line::on_one_line;
 use nri_proto::api::CreateContainerRequest;
 use serde_json::Value;
 
-use crate::create::CreateError;
 use crate::jsonl::{self, JsonlError};
-use crate::pod::manifest::{self, ManifestError};
-use crate::pod::{self, Simulation};
+use crate::one_line::on_one_line;
+use crate::pod::manifest::{Manifest, ManifestError, documents};
+use crate::pod::{self, Asked, PodError, Simulation};
 use crate::profile::Profile;
 use crate::sent;
+
+pub use files::{STDIN, read_all};
 
 /// Why a file gives no requests.
 #[derive(Debug, thiserror::Error)]
@@ -38,13 +43,13 @@ pub enum RequestsError {
         /// What is wrong with it.
         source: ManifestError,
     },
-    /// A Pod of it would never be asked about: containerd refuses it first.
+    /// A Pod of it would never be asked about.
     #[error("{path}: {source}")]
     Refused {
         /// The file.
         path: PathBuf,
-        /// containerd's reason.
-        source: CreateError,
+        /// Who refuses it, and why.
+        source: PodError,
     },
     /// There is no CreateContainer request in it.
     #[error("{0}: no CreateContainer request in it")]
@@ -58,18 +63,33 @@ pub struct Requests {
     pub profile: &'static Profile,
     /// In order.
     pub requests: Vec<CreateContainerRequest>,
+    /// Of each, what its devices cannot be known for.
+    pub unknown: Vec<Option<String>>,
+    /// What a manifest does not tell, or tells in vain, a line each.
+    pub notes: Vec<String>,
 }
 
-/// Reads the requests of a file, in order. What a Pod manifest leaves open is for `simulation` to say.
+/// What a file holds.
+enum Content {
+    Manifest(Box<Manifest>),
+    Requests {
+        /// The recorded containerd.
+        profile: Option<&'static Profile>,
+        requests: Vec<CreateContainerRequest>,
+    },
+}
+
+/// Reads the requests of a file, in order. What a manifest leaves open is for `simulation` to say.
 ///
 /// A file of JSON lines, plain or gzipped, is a recording: rows of other calls than CreateContainer are skipped. A
-/// JSON document with a pod or a container is a request. Anything else is a manifest of one or several Pods.
+/// document with a pod or a container is a request. What NRI's logger plugin prints is told by its lines. Anything else
+/// is a manifest.
 ///
 /// # Errors
 ///
 /// The file cannot be read, is none of these, or has no request in it.
 pub fn read(path: &Path, simulation: &Simulation) -> Result<Requests, RequestsError> {
-    in_text(path, &jsonl::text(path)?, simulation)
+    in_text(path, &files::text(path)?, simulation)
 }
 
 /// The requests in the text that stands in `path`.
@@ -82,34 +102,10 @@ pub fn in_text(
     text: &str,
     simulation: &Simulation,
 ) -> Result<Requests, RequestsError> {
-    let rows = match jsonl::rows::<Value>(path, text) {
-        Ok(rows) => rows,
-        // A document over several lines.
-        Err(_) => match serde_json::from_str(text) {
-            Ok(document) => vec![document],
-            Err(_) => return of_manifest(path, text, simulation),
-        },
-    };
-    if let [document] = &rows[..] {
-        let requests = in_document(path, document, simulation)?;
-        let profile = simulation.profile;
-        return Ok(Requests { profile, requests });
-    }
-    let mut requests = Vec::new();
-    for row in rows.iter().filter_map(request_in) {
-        requests.push(of_request(path, row)?);
-    }
-    if requests.is_empty() {
-        return Err(RequestsError::Nothing(path.to_owned()));
-    }
-    let profile = rows
-        .iter()
-        .find_map(sent::runtime)
-        .unwrap_or(simulation.profile);
-    Ok(Requests { profile, requests })
+    content(path, text)?.requests(path, simulation)
 }
 
-/// The requests in a document that was read from `path`: a Pod, or a request.
+/// The requests in a document that was read from `path`: a manifest, or a request.
 ///
 /// # Errors
 ///
@@ -119,13 +115,63 @@ pub fn in_document(
     document: &Value,
     simulation: &Simulation,
 ) -> Result<Vec<CreateContainerRequest>, RequestsError> {
-    if document.get("kind").is_some() {
-        return Ok(of_manifest(path, &document.to_string(), simulation)?.requests);
+    Ok(in_text(path, &document.to_string(), simulation)?.requests)
+}
+
+fn content(path: &Path, text: &str) -> Result<Content, RequestsError> {
+    let rows = match jsonl::rows::<Value>(path, text) {
+        Ok(rows) => rows,
+        // A document over several lines.
+        Err(_) => match serde_json::from_str(text) {
+            Ok(document) => vec![document],
+            Err(_) => return in_yaml(path, text),
+        },
+    };
+    // An object a line, as `jq -c` prints them.
+    if !rows.is_empty() && rows.iter().all(|row| row.get("kind").is_some()) {
+        return match &rows[..] {
+            [_] => of_manifest(path, text),
+            _ => of_manifest(path, &text.replace('\n', "\n---\n")),
+        };
     }
-    match request_in(document) {
-        Some(request) => Ok(vec![of_request(path, request)?]),
-        None => Err(RequestsError::Nothing(path.to_owned())),
+    let mut requests = Vec::new();
+    for row in rows.iter().filter_map(request_in) {
+        requests.push(of_request(path, row)?);
     }
+    if requests.is_empty() {
+        return Err(RequestsError::Nothing(path.to_owned()));
+    }
+    let profile = rows.iter().find_map(sent::runtime);
+    Ok(Content::Requests { profile, requests })
+}
+
+/// A manifest, or requests as YAML.
+fn in_yaml(path: &Path, text: &str) -> Result<Content, RequestsError> {
+    let logged = logger::requests(text);
+    let documents = documents(logged.as_deref().unwrap_or(text)).unwrap_or_default();
+    let is_request = |document: &Value| {
+        document.get("kind").is_none()
+            && (document.get("pod").is_some() || document.get("container").is_some())
+    };
+    let documents = documents.iter().map(|document| document.to_json());
+    let documents: Vec<Value> = documents.filter(is_request).collect();
+    if documents.is_empty() {
+        return of_manifest(path, text);
+    }
+    let requests = documents.iter().map(|document| of_request(path, document));
+    Ok(Content::Requests {
+        profile: None,
+        requests: requests.collect::<Result<_, _>>()?,
+    })
+}
+
+fn of_manifest(path: &Path, text: &str) -> Result<Content, RequestsError> {
+    let manifest = Manifest::parse(text);
+    let manifest = manifest.map_err(|source| RequestsError::Manifest {
+        path: path.to_owned(),
+        source,
+    })?;
+    Ok(Content::Manifest(Box::new(manifest)))
 }
 
 fn of_request(path: &Path, request: &Value) -> Result<CreateContainerRequest, RequestsError> {
@@ -144,25 +190,62 @@ fn request_in(row: &Value) -> Option<&Value> {
     }
 }
 
-fn of_manifest(
+impl Content {
+    fn requests(self, path: &Path, simulation: &Simulation) -> Result<Requests, RequestsError> {
+        match self {
+            Self::Requests { profile, requests } => Ok(Requests {
+                profile: profile.unwrap_or(simulation.profile),
+                unknown: vec![None; requests.len()],
+                requests,
+                notes: Vec::new(),
+            }),
+            Self::Manifest(manifest) => of_pods(path, *manifest, simulation),
+        }
+    }
+}
+
+fn of_pods(
     path: &Path,
-    text: &str,
+    manifest: Manifest,
     simulation: &Simulation,
 ) -> Result<Requests, RequestsError> {
-    let pods = manifest::parse(text).map_err(|source| RequestsError::Manifest {
+    let manifest = manifest.with_pods();
+    let manifest = manifest.map_err(|source| RequestsError::Manifest {
         path: path.to_owned(),
         source,
     })?;
-    let mut requests = Vec::new();
-    for pod in &pods {
-        let of_pod = pod::requests(pod, simulation);
-        requests.extend(of_pod.map_err(|source| RequestsError::Refused {
+    let mut simulation = simulation.clone();
+    simulation.cluster.extend(manifest.cluster);
+    let mut all = Requests {
+        profile: simulation.profile,
+        requests: Vec::new(),
+        unknown: Vec::new(),
+        notes: manifest.notes,
+    };
+    if !manifest.passed_over.is_empty() {
+        let names = manifest.passed_over.join(", ");
+        all.notes.push(format!("passed over: {names}"));
+    }
+    for pod in &manifest.pods {
+        for image in pod.images() {
+            simulation.node.images.find_beside(path, image);
+        }
+        let asked = pod::ask(pod, &simulation);
+        let Asked {
+            requests,
+            unknown,
+            notes,
+        } = asked.map_err(|source| RequestsError::Refused {
             path: path.to_owned(),
             source,
-        })?);
+        })?;
+        all.requests.extend(requests);
+        all.unknown.extend(unknown);
+        let name = &pod.metadata.name;
+        all.notes
+            .extend(notes.iter().map(|note| format!("{name}/{note}")));
     }
-    let profile = simulation.profile;
-    Ok(Requests { profile, requests })
+    Ok(all)
 }
 
 #[cfg(test)]
@@ -191,22 +274,24 @@ mod tests {
 
     #[test]
     fn every_form_is_told_by_what_is_in_it() {
-        let request = r#"{"pod": {"namespace": "n", "name": "p"}, "container": {"name": "c"}}"#;
+        let request = r#"{"pod": {"namespace": "ns", "name": "p"}, "container": {"name": "c"}}"#;
         let pretty = request.replace(", ", ",\n");
         let row = format!(r#"{{"rpc": "CreateContainer", "request": {request}}}"#);
         let recording = format!("{{\"rpc\": \"Configure\", \"request\": {{}}}}\n{row}\n{row}\n");
-        let pod = "kind: Pod\nmetadata: {namespace: n, name: p}\nspec: {containers: [{name: c}]}\n";
-        let json_pod = r#"{"kind":"Pod","metadata":{"namespace":"n","name":"p"},"spec":{"containers":[{"name":"c"}]}}"#;
+        let pod =
+            "kind: Pod\nmetadata: {namespace: ns, name: p}\nspec: {containers: [{name: c}]}\n";
+        let json_pod = r#"{"kind":"Pod","metadata":{"namespace":"ns","name":"p"},"spec":{"containers":[{"name":"c"}]}}"#;
         for (text, count) in [
             (request, 1),
             (&pretty, 1),
             (&recording, 2),
+            (&pretty.replace('"', ""), 1),
             (pod, 1),
             (json_pod, 1),
         ] {
             assert_eq!(
                 read_text(text),
-                Ok(vec!["n/p/c".to_owned(); count]),
+                Ok(vec!["ns/p/c".to_owned(); count]),
                 "{text}"
             );
         }
@@ -256,7 +341,7 @@ mod tests {
     fn what_is_none_of_them_is_refused_with_the_reason() {
         assert_eq!(
             read_text("kind: Deployment\n"),
-            Err("FILE: kind \"Deployment\" is no Pod: a runtime only ever sees Pods".to_owned())
+            Err("FILE: no Pod and no Pod template in it, only Deployment".to_owned())
         );
         assert_eq!(
             read_text("{\"rpc\": \"Configure\", \"request\": {}}\n{\"rpc\": \"Synchronize\"}\n"),

@@ -1,6 +1,7 @@
 //! What nri-plugin would do with a container and why, rule by rule, without a plugin or a socket.
 
 mod rules;
+mod verdict;
 
 use fake_runtime::changes::{Change, changes};
 use fake_runtime::create::{Answer, CreateError, create};
@@ -14,6 +15,7 @@ use nri_proto::api::{ContainerAdjustment, CreateContainerRequest};
 use prost::Message as _;
 
 pub use rules::Rule;
+pub use verdict::verdict;
 
 /// The name under which the plugin would answer.
 const PLUGIN: &str = "10-nri-plugin";

@@ -1,11 +1,13 @@
 //! What is known of nri-plugin: how it is started, and how its log is read.
 
 use std::error::Error;
-use std::ffi::OsStr;
-use std::path::Path;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 
 use fake_runtime::process::PluginCommand;
 use fake_runtime::product::{Decision, Product};
+use nri_plugin::config::Config;
+use nri_plugin::flags::{Flags, Invocation};
 use serde::Deserialize as _;
 use serde_json::Value;
 
@@ -15,6 +17,7 @@ use crate::staging::{Devices, Overlay};
 pub const KNOWN: Product = Product {
     envs: &[("MOKKA_LOG_LEVEL", "debug"), ("MOKKA_NRI_HEALTH_ADDR", "")],
     decision: Some(decision),
+    cdi_dirs: Some(cdi_dirs),
     stage: Some(stage),
 };
 
@@ -31,6 +34,23 @@ fn is_for_plugin(name: &OsStr) -> bool {
 #[must_use]
 pub fn decision(line: &str) -> Option<Decision> {
     serde_json::from_str(line).ok()
+}
+
+/// Where the CDI spec of the plugin's devices is, by its command line.
+fn cdi_dirs(args: &[OsString]) -> Vec<PathBuf> {
+    let invocation = Flags::parse(args.to_vec(), |name| std::env::var_os(name));
+    let Ok(Invocation::Run(flags)) = invocation else {
+        return Vec::new();
+    };
+    let config = Config::resolve(*flags);
+    config.iter().filter_map(cdi_dir).collect()
+}
+
+/// The directory of the CDI spec of the plugin's devices.
+#[must_use]
+pub fn cdi_dir(config: &Config) -> Option<PathBuf> {
+    let spec: &Path = config.cdi_spec_host_path.as_ref();
+    spec.parent().map(Path::to_owned)
 }
 
 /// Stages a scenario's overlay.

@@ -4,8 +4,7 @@ use nri_proto::api::{Container, ContainerState, CreateContainerRequest, PodSandb
 use prost::Message as _;
 
 use super::{Outcome, Subject};
-use crate::create::CreateError;
-use crate::pod::{Allocation, Pod, Simulation, manifest, requests};
+use crate::pod::{Allocation, Pod, PodError, Simulation, manifest, requests};
 use crate::profile::Profile;
 
 /// Pods of the kinds that plugins tell apart.
@@ -58,7 +57,7 @@ impl Samples {
     pub(super) fn requests(
         &self,
         profile: &'static Profile,
-    ) -> Result<Vec<CreateContainerRequest>, CreateError> {
+    ) -> Result<Vec<CreateContainerRequest>, PodError> {
         let usual = manifest::parse(PODS).expect("the manifest above is one");
         let allocation = Allocation::default();
         let simulation = Simulation {
@@ -69,6 +68,13 @@ impl Samples {
         let mut all = Vec::new();
         for pod in usual.iter().chain(&self.pods) {
             all.extend(requests(pod, &simulation)?);
+        }
+        // The plain one fits into one frame, or nobody could tell who reads no second one.
+        if let Some(container) = all.first_mut().and_then(|plain| plain.container.as_mut()) {
+            container
+                .env
+                .retain(|item| !item.starts_with("KUBERNETES_"));
+            container.annotations.clear();
         }
         Ok(all)
     }

@@ -83,7 +83,7 @@ impl Args {
                 (read.profile, read.requests)
             }
             None => {
-                let simulation = self.simulate.simulation();
+                let simulation = self.simulate.simulation()?;
                 let pods = manifest::parse(POD)?;
                 (simulation.profile, requests(&pods[0], &simulation)?)
             }

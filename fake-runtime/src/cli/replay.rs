@@ -9,6 +9,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use crate::create::name_of;
 use crate::one_line::last_line;
 use crate::product::Product;
 use crate::replay::{Replay, Whom};
@@ -53,8 +54,8 @@ A scenario file stages a tree, creates containers and lets things go wrong in be
 #[command(after_help = EXAMPLES)]
 #[command(group(clap::ArgGroup::new("whom").required(true).args(["plugin", "listen"])))]
 pub struct Args {
-    /// Pod manifests and scenarios (YAML or JSON), recordings (JSON lines, plain or gzipped), CreateContainer requests
-    /// (JSON)
+    /// Manifests of Pods and workloads, scenarios (YAML or JSON), recordings (JSON lines, plain or gzipped),
+    /// CreateContainer requests (JSON, YAML, or a log of NRI's logger plugin); directories of such; - is stdin
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// The plugin binary; each file is replayed to a process of its own
@@ -83,6 +84,12 @@ pub struct Args {
     args: Vec<OsString>,
 }
 
+/// What is in a file.
+enum Play {
+    Scenario(Box<Scenario>),
+    Requests(Requests),
+}
+
 impl Args {
     /// Replays to the plugin, with what is known of it.
     ///
@@ -108,8 +115,8 @@ impl Args {
     async fn replay_all(&self, out: &mut dyn Write, product: &Product) -> Result {
         let mut goldens = self.expect.as_deref().map(Goldens::new);
         let mut as_expected = true;
-        for file in &self.files {
-            let shown = self.replay(file, product).await?;
+        for (file, play) in self.to_play()? {
+            let shown = self.replay(&file, play, product).await?;
             as_expected &= shown.as_expected();
             match self.output {
                 _ if goldens.is_some() => {}
@@ -117,8 +124,8 @@ impl Args {
                 Output::Json => shown.print_json(out)?,
             }
             match &mut goldens {
-                Some(goldens) if self.update => goldens.update(file, &shown)?,
-                Some(goldens) => goldens.compare(out, file, &shown)?,
+                Some(goldens) if self.update => goldens.update(&file, &shown)?,
+                Some(goldens) => goldens.compare(out, &file, &shown)?,
                 None => {}
             }
         }
@@ -133,17 +140,52 @@ impl Args {
         })
     }
 
-    /// Creates the containers of one file, or plays the scenario that it is.
-    async fn replay(&self, file: &Path, product: &Product) -> Result<Shown> {
-        let whom = self.whom();
-        if let Some(scenario) = Scenario::read(file)? {
-            let simulation = self.simulate.simulation();
-            let waiting = || self.say_who_is_waited_for();
-            let (played, plain) = scenario.play(&whom, product, &simulation, waiting).await?;
-            return Ok(Shown::scenario(played, plain));
+    /// What is in the files, in order: scenarios, and what else there are requests in.
+    fn to_play(&self) -> Result<Vec<(PathBuf, Play)>> {
+        let mut all = Vec::new();
+        let mut others = Vec::new();
+        for file in &self.files {
+            match Scenario::read(file)? {
+                Some(scenario) => all.push((file.clone(), Play::Scenario(Box::new(scenario)))),
+                None => others.push(file.clone()),
+            }
         }
-        let Requests { profile, requests } = self.simulate.read(file)?;
-        let builder = FakeRuntime::builder().profile(profile);
+        if !others.is_empty() {
+            let read = self.simulate.read_all(&others)?.into_iter();
+            all.extend(read.map(|(file, requests)| (file, Play::Requests(requests))));
+        }
+        let place = |file: &Path| self.files.iter().position(|it| file.starts_with(it));
+        all.sort_by_key(|(file, _)| place(file));
+        Ok(all)
+    }
+
+    /// Creates the containers of one file, or plays the scenario that it is.
+    async fn replay(&self, file: &Path, play: Play, product: &Product) -> Result<Shown> {
+        let whom = self.whom();
+        let Requests {
+            profile,
+            requests,
+            unknown,
+            notes,
+        } = match play {
+            Play::Requests(requests) => requests,
+            Play::Scenario(scenario) => {
+                let simulation = self.simulate.simulation()?;
+                let waiting = || self.say_who_is_waited_for();
+                let (played, plain) = scenario.play(&whom, product, &simulation, waiting).await?;
+                return Ok(Shown::scenario(played, plain));
+            }
+        };
+        super::show::notes(file, &notes);
+        for (request, unknown) in requests.iter().zip(unknown) {
+            let note = unknown.map(|unknown| format!("{}: {unknown}", name_of(request)));
+            super::show::notes(file, note.as_slice());
+        }
+        let host = self
+            .simulate
+            .host(product.cdi_dirs.map(|of| of(&self.args)));
+        super::show::notes(file, host.cdi.problems());
+        let builder = FakeRuntime::builder().profile(profile).host(host);
         let mut replay = Replay::start(builder, &whom, product).await?;
         self.say_who_is_waited_for();
         replay.registered().await?;

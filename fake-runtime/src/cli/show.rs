@@ -1,6 +1,7 @@
 //! A container's fate on a terminal.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use crate::changes::{Change, Sign, changes};
 use crate::create::{Answer, CreateError};
@@ -85,4 +86,13 @@ pub fn all(out: &mut dyn Write, changes: &[Change]) -> io::Result<()> {
         writeln!(out, "  {style}{change}{style:#}")?;
     }
     Ok(())
+}
+
+/// What is to be said of a file, on stderr: beside the output, which scripts read.
+pub fn notes(file: &Path, notes: &[String]) {
+    for note in notes {
+        let note = on_one_line(note);
+        // With stderr closed nobody has to know.
+        let _ = writeln!(anstream::stderr(), "{}: {note}", file.display());
+    }
 }

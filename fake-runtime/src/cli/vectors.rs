@@ -1,5 +1,6 @@
 //! `fake-runtime vectors`.
 
+mod kubelet;
 mod report;
 mod row;
 
@@ -26,7 +27,8 @@ const EXAMPLES: &str = "\
 Examples:
   fake-runtime vectors --host tests/applied/host.json tests/applied/*.jsonl.gz
   fake-runtime vectors tests/recorded/requests-*.jsonl.gz
-  fake-runtime vectors rows.jsonl --only 2.3.4/ --output json";
+  fake-runtime vectors rows.jsonl --only 2.3.4/ --output json
+  fake-runtime vectors --kubelet cases";
 
 /// The tool that plays cases. It lies beside this one.
 const CASES_TOOL: &str = "mock-node";
@@ -42,8 +44,12 @@ const CASES_TOOL: &str = "mock-node";
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Files of one row a line, plain or gzipped
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(required_unless_present = "kubelet", value_name = "FILE")]
     files: Vec<PathBuf>,
+    /// A directory of Pods with what a kubelet and containerd made of them: a node.json, an objects.yaml, and for each
+    /// case a directory with pod.yaml, cri.json and requests.jsonl; or a directory of such
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["files", "plugin", "host", "jobs"])]
+    kubelet: Option<PathBuf>,
     /// The plugin binary; cases need it
     #[arg(long, value_name = "PATH")]
     pub plugin: Option<PathBuf>,
@@ -64,9 +70,19 @@ pub struct Args {
 impl Args {
     /// Plays the rows, or hands them over where there are cases among them.
     pub(super) fn run(self, out: &mut dyn Write) -> Result {
+        if let Some(checked) = self.check_kubelet(out) {
+            return checked;
+        }
         // Every case is started before the first row is reported: nothing has been printed yet.
         let hand_over = |_: IgnoredAny| std::future::ready(Err(hand_over()));
         super::block_on(self.play(out, self.rows()?, hand_over))
+    }
+
+    /// Compares what a kubelet made of Pods, where that is asked for.
+    pub fn check_kubelet(&self, out: &mut dyn Write) -> Option<Result> {
+        let dir = self.kubelet.as_deref()?;
+        let report = Report::new(self.output);
+        Some(kubelet::check(dir, &self.only, report, out))
     }
 
     /// The rows that are asked for.

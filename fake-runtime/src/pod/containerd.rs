@@ -1,18 +1,21 @@
 //! From CRI to what containerd asks plugins: its own mounts, variables, rules and labels around what it was
-//! told. Pinned to recordings of four versions, request for request.
+//! told. Pinned to recordings of four versions, request for request, and to what kubelets asked two of them for.
 //!
 //! Not filled in, because nothing but a real node knows it: addresses, the seccomp filter behind RuntimeDefault,
 //! an image's digests.
 
 mod cdi;
+mod env;
 pub(super) mod linux;
 pub(super) mod mounts;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use nri_proto::api;
 
 use super::cri::{Container, Sandbox};
+use super::image::{self, Image};
 use super::node::Node;
 use crate::create::CreateError;
 use crate::profile::Profile;
@@ -20,6 +23,10 @@ use crate::profile::Profile;
 /// What a container starts with when its image says nothing.
 pub(super) const DEFAULT_PATH: &str =
     "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// Where containerd keeps what outlives a reboot, and what doesn't.
+const STATE: &str = "/var/lib/containerd/io.containerd.grpc.v1.cri";
+const RUN: &str = "/run/containerd/io.containerd.grpc.v1.cri";
 
 /// Names CDI devices in an annotation of the container.
 const CDI_ANNOTATION: &str = "cdi.k8s.io/";
@@ -34,7 +41,7 @@ pub struct Containerd<'a> {
 }
 
 impl Containerd<'_> {
-    /// The request about one container of a pod. `image_env` is what the image sets.
+    /// The request about one container of a pod. `image_env` is what its image sets, if the node does not tell of it.
     ///
     /// # Errors
     ///
@@ -102,14 +109,21 @@ impl Containerd<'_> {
     ) -> api::Container {
         let pod_id = sandbox_id(sandbox);
         let id = identifier(&[&pod_id, &container.name]);
+        let image = image_of(self.node, container, image_env);
+        let image_name = match self.node.images.get(&container.image) {
+            _ if self.profile.cri.image_as_asked => container.image.clone(),
+            Some((name, _)) => name.to_owned(),
+            None => image::full(&container.image),
+        };
         let mut annotations = container.annotations.clone();
         annotations.extend(cri_annotations(sandbox, &pod_id));
         annotations.extend(cri(&[
             ("container-type", "container"),
             ("container-name", &container.name),
-            ("image-name", &container.image),
+            ("image-name", &image_name),
         ]));
-        let mut labels = container.labels.clone();
+        let mut labels = image.labels.clone().unwrap_or_default();
+        labels.extend(container.labels.clone());
         labels.insert("io.cri-containerd.kind".to_owned(), "container".to_owned());
 
         let requests = &self.profile.requests;
@@ -117,18 +131,14 @@ impl Containerd<'_> {
             .cdi_devices
             .iter()
             .filter(|_| requests.cdi_devices);
-        let image = requests.image.then(|| api::Image {
-            name: container.image.clone(),
-            ..Default::default()
-        });
         api::Container {
             pod_sandbox_id: pod_id.clone(),
             name: container.name.clone(),
             labels,
             annotations,
-            args: container.args.clone(),
-            env: self.env(sandbox, container, image_env),
-            mounts: mounts::of(sandbox, container, &pod_id),
+            args: args(container, &image),
+            env: env::of(sandbox, container, &image, self.node),
+            mounts: mounts::of(self.node, sandbox, container, &image, &pod_id, &id),
             hooks: Some(api::Hooks::default()),
             linux: Some(linux::container(
                 self.profile,
@@ -142,34 +152,39 @@ impl Containerd<'_> {
                 .map(|name| api::CdiDevice { name })
                 .collect(),
             user: requests.user.then(|| user(container)),
-            image,
+            image: requests.image.then(|| api::Image {
+                name: container.image.clone(),
+                ..Default::default()
+            }),
             id,
             ..Default::default()
         }
     }
+}
 
-    /// containerd's own variables, the image's, the Pod's. Only `PATH` is merged; every other key may stand
-    /// there twice.
-    fn env(self, sandbox: &Sandbox, container: &Container, image_env: &[String]) -> Vec<String> {
-        let hostname = match sandbox.hostname.as_str() {
-            "" => &self.node.name,
-            hostname => hostname,
-        };
-        let mut env = vec![format!("PATH={DEFAULT_PATH}")];
-        env.extend(container.tty.then(|| "TERM=xterm".to_owned()));
-        env.push(format!("HOSTNAME={hostname}"));
-        let of_pod = container
-            .env
-            .iter()
-            .map(|(key, value)| format!("{key}={value}"));
-        for item in image_env.iter().cloned().chain(of_pod) {
-            if item.starts_with("PATH=") {
-                env[0] = item;
-            } else {
-                env.push(item);
-            }
-        }
-        env
+/// The container's image; one that the node does not tell of sets these variables.
+pub(super) fn image_of<'a>(
+    node: &'a Node,
+    container: &Container,
+    image_env: &[String],
+) -> Cow<'a, Image> {
+    match node.images.get(&container.image) {
+        Some((_, image)) => Cow::Borrowed(image),
+        None => Cow::Owned(Image {
+            env: Some(image_env.to_vec()),
+            ..Image::default()
+        }),
+    }
+}
+
+/// A command stands alone; arguments go behind the image's ENTRYPOINT, in place of its CMD.
+pub(super) fn args(container: &Container, image: &Image) -> Vec<String> {
+    let of_image = |words: &Option<Vec<String>>| words.clone().unwrap_or_default();
+    let Container { command, args, .. } = container;
+    match (command.is_empty(), args.is_empty()) {
+        (false, _) => [&command[..], args].concat(),
+        (true, false) => [of_image(&image.entrypoint), args.clone()].concat(),
+        (true, true) => [of_image(&image.entrypoint), of_image(&image.cmd)].concat(),
     }
 }
 
@@ -189,7 +204,7 @@ pub(super) fn with_cdi_devices(
     asked: api::Container,
     names: Vec<String>,
 ) -> Result<api::Container, CreateError> {
-    if names.is_empty() {
+    if names.is_empty() || node.features.cdi == Some(false) {
         return Ok(asked);
     }
     match &node.cdi {

@@ -7,11 +7,12 @@
 use std::collections::BTreeMap;
 
 use nri_proto::api::LinuxDevice;
+use serde::Serialize;
 
 use super::manifest::{Propagation, SeccompProfile};
 
 /// A pod that is to be made.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Sandbox {
     /// The Pod's name.
     pub name: String,
@@ -35,21 +36,25 @@ pub struct Sandbox {
     pub namespaces: Namespaces,
     /// What its containers need together, where the kubelet says.
     pub resources: Option<Resources>,
+    /// What it needs besides them.
+    pub overhead: Option<Resources>,
 }
 
 /// Which namespaces a pod has of its own.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Namespaces {
     /// The network is the node's.
     pub host_network: bool,
     /// IPC is the node's.
     pub host_ipc: bool,
+    /// Users are its own, and not the node's.
+    pub own_users: bool,
     /// Whose process ids its containers see.
     pub pid: PidNamespace,
 }
 
 /// Whose process ids the containers of a pod see.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum PidNamespace {
     /// Each its own.
     #[default]
@@ -61,13 +66,15 @@ pub enum PidNamespace {
 }
 
 /// A container that is to be made.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Container {
     /// The name, unique within the pod.
     pub name: String,
     /// The image's reference.
     pub image: String,
-    /// What it runs: command and arguments.
+    /// What it runs, in place of the image's ENTRYPOINT and CMD.
+    pub command: Vec<String>,
+    /// The arguments of that or of the image's ENTRYPOINT, in place of its CMD.
     pub args: Vec<String>,
     /// Variables, in order.
     pub env: Vec<(String, String)>,
@@ -81,6 +88,8 @@ pub struct Container {
     pub labels: BTreeMap<String, String>,
     /// Annotations, the kubelet's own among them.
     pub annotations: BTreeMap<String, String>,
+    /// Sees the processes of this container of its pod, and of no other.
+    pub sees_processes_of: Option<String>,
     /// Has the node's devices.
     pub privileged: bool,
     /// Has a terminal.
@@ -96,7 +105,7 @@ pub struct Container {
 }
 
 /// A mount that is to be made.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Mount {
     /// Where it goes.
     pub container_path: String,
@@ -104,12 +113,16 @@ pub struct Mount {
     pub host_path: String,
     /// Cannot be written to.
     pub readonly: bool,
+    /// Nor can what is mounted below it.
+    pub recursive_read_only: bool,
+    /// The image whose files it is; empty where it is a path of the node.
+    pub image: String,
     /// Whether mounts made below it show on the other side.
     pub propagation: Propagation,
 }
 
 /// A device that is to be handed on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Device {
     /// Where it is, on the node as in the container.
     pub path: String,
@@ -147,7 +160,7 @@ impl Device {
 }
 
 /// Whom a container's process runs as.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct User {
     /// The user.
     pub uid: u32,
@@ -158,7 +171,7 @@ pub struct User {
 }
 
 /// What a container or a pod may use. 0 and empty leave a limit alone.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Resources {
     /// CPU time beside others'.
     pub cpu_shares: u64,

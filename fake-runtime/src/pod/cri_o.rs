@@ -101,6 +101,8 @@ impl CriO<'_> {
         let pod_id = containerd::sandbox_id(sandbox);
         let id = identifier(&[&pod_id, &container.name]);
         let labelled = container.labels.get(CONTAINER_NAME).cloned();
+        let image = containerd::image_of(self.node, container, image_env);
+        let of_image = image.env.as_deref().unwrap_or_default();
         let name = labelled.unwrap_or_else(|| match requests.container_name_from_label {
             true => String::new(),
             false => container.name.clone(),
@@ -110,8 +112,8 @@ impl CriO<'_> {
             name,
             labels: container.labels.clone(),
             annotations: annotations::of(requests, sandbox, container, &id, &pod_id),
-            args: container.args.clone(),
-            env: self.env(sandbox, container, image_env),
+            args: containerd::args(container, &image),
+            env: self.env(sandbox, container, of_image),
             mounts: mounts::of(sandbox, container, &pod_id),
             hooks: Some(api::Hooks::default()),
             linux: Some(self.linux(sandbox, container, &id, &pod_id)),
@@ -166,12 +168,16 @@ impl CriO<'_> {
             namespaces.push(pinned("network", "net", pod_id));
         }
         namespaces.extend(ipc_uts_mount(pod_id));
-        let parent = match sandbox.cgroup_parent.as_str() {
-            "" => "/crio",
-            parent => parent,
+        let cgroups_path = match sandbox.cgroup_parent.as_str() {
+            "" => format!("/crio/crio-{id}"),
+            parent if parent.ends_with(".slice") => {
+                let slice = parent.rsplit('/').next().unwrap_or_default();
+                format!("{slice}:crio:{id}")
+            }
+            parent => format!("{parent}/crio-{id}"),
         };
         let mut asked = api::LinuxContainer {
-            cgroups_path: format!("{parent}/crio-{id}"),
+            cgroups_path,
             namespaces,
             seccomp_profile: None,
             ..linux::container(self.profile, self.node, sandbox, container, id)

@@ -1,155 +1,202 @@
 //! From a manifest to CRI: what the kubelet asks the runtime for.
 //!
-//! Left out is what it adds of its own and no decision of a plugin reads (the service variables, its hosts file, the
-//! termination log, the service account's token), and what only a cluster knows: the keys that `envFrom` brings.
+//! What it does is held to what real ones asked for (`fake-runtime vectors --kubelet`). What only a cluster knows and
+//! nobody told stands in a variable as `<where it is>`, and [`Played::notes`] say so: plugins mostly care whether a
+//! key is set.
 
 mod allocation;
+mod annotations;
 mod env;
+mod expand;
+mod host_name;
+mod identity;
+mod mounts;
+mod oom;
+mod refusal;
 mod resources;
 mod volumes;
 
 use std::collections::BTreeMap;
 
-pub use allocation::Allocation;
+pub use allocation::{Allocation, Given};
+pub use refusal::Refusal;
 
+use super::cluster::Cluster;
 use super::cri::{self, Namespaces, PidNamespace};
 use super::manifest::{Container, Pod, SecurityContext};
 use super::node::Node;
+use crate::profile::Profile;
 use allocation::Gpus;
+use identity::Identity;
+
+/// Where a Pod came from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Source {
+    /// The API server.
+    #[default]
+    Api,
+    /// A file in the kubelet's own directory.
+    File,
+}
+
+/// A kubelet: its node, and what it is told by others.
+#[derive(Clone, Copy, Debug)]
+pub struct Kubelet<'a> {
+    /// The node.
+    pub node: &'a Node,
+    /// The runtime that it asks.
+    pub profile: &'a Profile,
+    /// The cluster's objects.
+    pub cluster: &'a Cluster,
+    /// What device plugins and DRA drivers give.
+    pub allocation: &'a Allocation,
+    /// Where Pods come from.
+    pub source: Source,
+    /// Puts variables in random order, as real ones do; without it they are in the manifest's.
+    pub shuffle: Option<u64>,
+}
+
+/// What a kubelet asks for.
+#[derive(Clone, Debug)]
+pub struct Played {
+    /// The pod.
+    pub sandbox: cri::Sandbox,
+    /// Its containers, in order.
+    pub containers: Vec<cri::Container>,
+    /// Of each container, what its devices cannot be known for.
+    pub unknown: Vec<Option<String>>,
+    /// What nobody told, a line each.
+    pub notes: Vec<String>,
+}
 
 /// The order in which the kubelet makes a Pod's containers: the init containers, sidecars among them, then the
-/// others.
+/// others, and at last those that were added while it ran.
 fn in_order(pod: &Pod) -> impl Iterator<Item = &Container> {
-    pod.spec.init_containers.iter().chain(&pod.spec.containers)
+    let spec = &pod.spec;
+    spec.init_containers
+        .iter()
+        .chain(&spec.containers)
+        .chain(&spec.ephemeral_containers)
 }
 
-/// What the kubelet asks the runtime for: the pod, and its containers in order.
-#[must_use]
-pub fn play(
-    pod: &Pod,
-    node: &Node,
-    allocation: &Allocation,
-) -> (cri::Sandbox, Vec<cri::Container>) {
-    let identity = Identity::of(pod);
-    let mut gpus = Gpus::new(pod, allocation);
-    let containers = in_order(pod)
-        .map(|container| cri::Container {
-            devices: gpus.next(container),
-            cdi_devices: allocation.cdi_devices(pod, container),
-            ..plain(pod, &identity, node, container)
+impl Kubelet<'_> {
+    /// What it asks the runtime for.
+    ///
+    /// # Errors
+    ///
+    /// The Pod does not get that far.
+    pub fn play(&self, pod: &Pod) -> Result<Played, Refusal> {
+        refusal::check(pod, self)?;
+        let identity = Identity::of(pod, self);
+        let mut gpus = Gpus::new(pod, self);
+        let mut notes = Vec::new();
+        let mut unknown = Vec::new();
+        let mut containers = Vec::new();
+        for container in in_order(pod) {
+            let plain = self.container(pod, &identity, container, &mut notes);
+            unknown.push(self.allocation.unknown(container));
+            containers.push(cri::Container {
+                devices: gpus.next(container),
+                cdi_devices: self.allocation.cdi_devices(pod, container),
+                ..plain
+            });
+        }
+        Ok(Played {
+            sandbox: self.sandbox(pod, identity),
+            containers,
+            unknown,
+            notes,
         })
-        .collect();
-    (sandbox(pod, identity), containers)
-}
+    }
 
-/// By what a Pod is known.
-struct Identity {
-    name: String,
-    namespace: String,
-    uid: String,
-}
-
-impl Identity {
-    fn of(pod: &Pod) -> Self {
-        let or = |text: &str, otherwise: &str| {
-            if text.is_empty() {
-                otherwise.to_owned()
-            } else {
-                text.to_owned()
-            }
-        };
-        let metadata = &pod.metadata;
-        let generated = match metadata.generate_name.as_str() {
-            "" => "pod".to_owned(),
-            prefix => format!("{prefix}abcde"),
-        };
-        let name = or(&metadata.name, &generated);
-        let namespace = or(&metadata.namespace, "default");
-        let uid = or(&metadata.uid, &super::containerd::uid(&namespace, &name));
-        Self {
+    fn sandbox(&self, pod: &Pod, identity: Identity) -> cri::Sandbox {
+        let spec = &pod.spec;
+        let mut labels = pod.metadata.labels.clone();
+        labels.extend(identity.labels());
+        let Identity {
             name,
             namespace,
             uid,
+        } = &identity;
+        let class = self.cluster.runtime_class(&spec.runtime_class_name);
+        let handler = match class {
+            Some(class) => &class.handler,
+            // The usual name for both is the same.
+            None => &spec.runtime_class_name,
+        };
+        cri::Sandbox {
+            hostname: host_name::of(pod, &identity, &self.node.cluster_domain),
+            log_directory: format!("/var/log/pods/{namespace}_{name}_{uid}"),
+            labels,
+            annotations: annotations::of_pod(pod, uid, self.source),
+            cgroup_parent: resources::cgroup_parent(pod, uid, self.node),
+            runtime_handler: handler.clone(),
+            namespaces: Namespaces {
+                host_network: spec.host_network,
+                host_ipc: spec.host_ipc,
+                own_users: spec.host_users == Some(false),
+                pid: match (spec.host_pid, spec.share_process_namespace) {
+                    (true, _) => PidNamespace::Node,
+                    (false, true) => PidNamespace::Pod,
+                    (false, false) => PidNamespace::Container,
+                },
+            },
+            resources: Some(resources::of_pod(pod)),
+            overhead: resources::overhead(pod, class),
+            name: identity.name,
+            namespace: identity.namespace,
+            uid: identity.uid,
         }
     }
 
-    fn labels(&self) -> [(String, String); 3] {
-        [
-            ("name", &self.name),
-            ("namespace", &self.namespace),
-            ("uid", &self.uid),
-        ]
-        .map(|(key, value)| (format!("io.kubernetes.pod.{key}"), value.clone()))
-    }
-}
-
-fn sandbox(pod: &Pod, identity: Identity) -> cri::Sandbox {
-    let spec = &pod.spec;
-    let mut labels = pod.metadata.labels.clone();
-    labels.extend(identity.labels());
-    let mut annotations = pod.metadata.annotations.clone();
-    annotations.insert("kubernetes.io/config.source".to_owned(), "api".to_owned());
-    let hostname = match (spec.host_network, spec.hostname.as_str()) {
-        (true, _) => "",
-        (false, "") => &identity.name,
-        (false, hostname) => hostname,
-    };
-    let Identity {
-        name,
-        namespace,
-        uid,
-    } = &identity;
-    cri::Sandbox {
-        hostname: hostname.to_owned(),
-        log_directory: format!("/var/log/pods/{namespace}_{name}_{uid}"),
-        labels,
-        annotations,
-        cgroup_parent: resources::cgroup_parent(pod, uid),
-        runtime_handler: spec.runtime_class_name.clone(),
-        namespaces: Namespaces {
-            host_network: spec.host_network,
-            host_ipc: spec.host_ipc,
-            pid: match (spec.host_pid, spec.share_process_namespace) {
-                (true, _) => PidNamespace::Node,
-                (false, true) => PidNamespace::Pod,
-                (false, false) => PidNamespace::Container,
-            },
-        },
-        resources: Some(resources::of_pod(pod)),
-        name: identity.name,
-        namespace: identity.namespace,
-        uid: identity.uid,
-    }
-}
-
-/// A container without the devices that were allocated to it.
-fn plain(pod: &Pod, identity: &Identity, node: &Node, container: &Container) -> cri::Container {
-    let env = env::of(pod, identity, node, container);
-    let args = container.command.iter().chain(&container.args);
-    let context = &container.security_context;
-    let mut labels = BTreeMap::from(identity.labels());
-    labels.insert(
-        "io.kubernetes.container.name".to_owned(),
-        container.name.clone(),
-    );
-    cri::Container {
-        name: container.name.clone(),
-        image: container.image.clone(),
-        args: args.map(|arg| env::expand(arg, &env)).collect(),
-        mounts: volumes::mounts(pod, &identity.uid, container),
-        labels,
-        annotations: BTreeMap::from([("io.kubernetes.container.restartCount".into(), "0".into())]),
-        privileged: context.privileged.unwrap_or(false),
-        tty: container.tty,
-        readonly_root: context.read_only_root_filesystem.unwrap_or(false),
-        user: user(&pod.spec.security_context, context),
-        seccomp: context
-            .seccomp_profile
-            .clone()
-            .or_else(|| pod.spec.security_context.seccomp_profile.clone()),
-        resources: resources::of_container(pod, container, node),
-        env,
-        ..Default::default()
+    /// A container without the devices that were allocated to it.
+    fn container(
+        &self,
+        pod: &Pod,
+        identity: &Identity,
+        container: &Container,
+        notes: &mut Vec<String>,
+    ) -> cri::Container {
+        let mut env = env::of(self, pod, identity, container, notes);
+        let expanded = |texts: &[String]| {
+            let texts = texts.iter();
+            texts.map(|text| expand::expand(text, &env)).collect()
+        };
+        let (command, args) = (expanded(&container.command), expanded(&container.args));
+        let mounts = mounts::of(self, pod, identity, container, &env, notes);
+        if let Some(seed) = self.shuffle {
+            // Another order for each container of a Pod.
+            let name = container.name.bytes().map(u64::from).sum::<u64>();
+            env.shuffle(seed.wrapping_add(name));
+        }
+        let context = &container.security_context;
+        let mut labels = BTreeMap::from(identity.labels());
+        labels.insert(
+            "io.kubernetes.container.name".to_owned(),
+            container.name.clone(),
+        );
+        let target = Some(&container.target_container_name);
+        cri::Container {
+            name: container.name.clone(),
+            image: container.image.clone(),
+            command,
+            args,
+            env: env.into_pairs(),
+            mounts,
+            labels,
+            annotations: annotations::of_container(pod, container),
+            sees_processes_of: target.filter(|name| !name.is_empty()).cloned(),
+            privileged: context.privileged.unwrap_or(false),
+            tty: container.tty,
+            readonly_root: context.read_only_root_filesystem.unwrap_or(false),
+            user: user(&pod.spec.security_context, context),
+            seccomp: context
+                .seccomp_profile
+                .clone()
+                .or_else(|| pod.spec.security_context.seccomp_profile.clone()),
+            resources: resources::of_container(pod, container, self.node),
+            ..Default::default()
+        }
     }
 }
 

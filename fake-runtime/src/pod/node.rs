@@ -1,9 +1,18 @@
 //! The node that Pods run on.
 
+mod devices;
+mod file;
+
+use std::collections::BTreeMap;
+
+pub use devices::host_of_gpus;
+pub(super) use devices::{gpu, gpu_control};
+pub use file::NodeError;
+
 use super::cri::Device;
-use crate::cdi::{CdiDevice, CdiSpec, ContainerEdits, DeviceNode, Registry};
+use super::image::Images;
+use super::quantity::Quantity;
 use crate::host::Host;
-use crate::nvidia;
 
 /// A machine with a kubelet and a containerd on it.
 #[derive(Clone, Debug)]
@@ -12,114 +21,90 @@ pub struct Node {
     pub name: String,
     /// Its memory in bytes, by which the kubelet scores who is killed first when it runs out.
     pub memory: i64,
+    /// What Pods may have of it, by resource.
+    pub allocatable: BTreeMap<String, Quantity>,
+    /// Its address, where it is known.
+    pub address: Option<String>,
+    /// The address at which containers find the API server.
+    pub api_server: String,
+    /// The domain of the cluster's Services.
+    pub cluster_domain: String,
+    /// Who makes cgroups.
+    pub cgroup_driver: CgroupDriver,
+    /// The cgroup that holds those of all Pods; `/` is the node's own.
+    pub cgroup_root: String,
+    /// What its runtime can do, where that is not as usual for its version.
+    pub features: Features,
+    /// Whether the GPUs that it gives come with the device nodes that all of them share.
+    pub gpu_control_nodes: bool,
     /// The image of the container that holds a pod's namespaces.
     pub pause_image: String,
     /// The process id of that container, the same for every pod.
     pub sandbox_pid: u32,
     /// What a privileged container sees.
     pub devices: Vec<Device>,
+    /// The images that it has.
+    pub images: Images,
+    /// Where paths of it lead that are links.
+    pub links: BTreeMap<String, String>,
+    /// The least score by which containerd lets the kernel kill a container, where that is limited to its own.
+    pub least_oom_score: Option<i64>,
     /// Its CDI specs. Where they are not known, every device is taken for a GPU.
     pub cdi: Option<Host>,
+}
+
+/// Who makes cgroups.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CgroupDriver {
+    /// systemd, as slices.
+    #[default]
+    Systemd,
+    /// The kubelet itself, as directories.
+    Cgroupfs,
+}
+
+/// What a runtime can do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Features {
+    /// Mounts that are read-only with all that is mounted below.
+    pub recursive_read_only: Option<bool>,
+    /// Pods with users of their own.
+    pub user_namespaces: Option<bool>,
+    /// Groups as the Pod says, and not also as the image does.
+    pub supplemental_groups_policy: Option<bool>,
+    /// Devices by their CDI names; otherwise they are left out.
+    pub cdi: Option<bool>,
 }
 
 impl Node {
     /// A node with that many GPUs, whose device nodes a privileged container inherits.
     #[must_use]
     pub fn new(name: impl Into<String>, gpus: u32) -> Self {
-        let mut devices: Vec<Device> = [
-            ("/dev/fuse", 10, 229, 0o666),
-            ("/dev/full", 1, 7, 0o666),
-            ("/dev/kmsg", 1, 11, 0o644),
-            ("/dev/mem", 1, 1, 0o640),
-            ("/dev/null", 1, 3, 0o666),
-            ("/dev/random", 1, 8, 0o666),
-            ("/dev/tty", 5, 0, 0o666),
-            ("/dev/urandom", 1, 9, 0o666),
-            ("/dev/zero", 1, 5, 0o666),
-        ]
-        .into_iter()
-        .map(|(path, major, minor, mode)| Device {
-            mode,
-            permissions: "rwm".to_owned(),
-            ..device(path.to_owned(), major, minor)
-        })
-        .collect();
-        if gpus > 0 {
-            devices.extend((0..gpus).map(gpu));
-            devices.extend(gpu_control());
-        }
+        let memory = 64 << 30;
+        let allocatable = [
+            ("cpu", 16),
+            ("memory", memory),
+            ("ephemeral-storage", 256 << 30),
+        ];
+        let allocatable = allocatable.map(|(name, units)| (name.into(), Quantity::of_units(units)));
         Self {
             name: name.into(),
-            memory: 64 << 30,
+            memory,
+            allocatable: allocatable.into(),
+            address: None,
+            api_server: "10.96.0.1".to_owned(),
+            cluster_domain: "cluster.local".to_owned(),
+            cgroup_driver: CgroupDriver::default(),
+            cgroup_root: "/".to_owned(),
+            features: Features::default(),
+            gpu_control_nodes: true,
             pause_image: "registry.k8s.io/pause:3.10".to_owned(),
             sandbox_pid: 4242,
-            devices,
+            devices: devices::usual(gpus),
+            images: Images::default(),
+            links: BTreeMap::new(),
+            least_oom_score: None,
             cdi: None,
         }
-    }
-}
-
-/// A host on which each of the CDI devices is a GPU, numbered in their order.
-pub(super) fn host_of_gpus(names: &[String]) -> Host {
-    let spec = |(number, name): (u32, &String)| {
-        let (kind, name) = name.split_once('=')?;
-        let Device {
-            path,
-            kind: char,
-            major,
-            minor,
-            ..
-        } = gpu(number);
-        let node = DeviceNode {
-            path,
-            kind: char,
-            major,
-            minor,
-            ..Default::default()
-        };
-        Some(CdiSpec {
-            kind: kind.to_owned(),
-            devices: vec![CdiDevice {
-                name: name.to_owned(),
-                container_edits: ContainerEdits {
-                    device_nodes: vec![node],
-                    ..Default::default()
-                },
-            }],
-            ..Default::default()
-        })
-    };
-    let specs: Vec<CdiSpec> = (0..).zip(names).filter_map(spec).collect();
-    Host {
-        cdi: Registry::from(specs),
-        ..Host::default()
-    }
-}
-
-/// The device node of a GPU, as a device plugin hands it on.
-pub(super) fn gpu(number: u32) -> Device {
-    device(format!("/dev/nvidia{number}"), nvidia::MAJOR, number)
-}
-
-/// The device nodes that every process needs that uses a GPU.
-pub(super) fn gpu_control() -> [Device; 3] {
-    [
-        ("/dev/nvidiactl", nvidia::MAJOR, nvidia::CTL_MINOR),
-        ("/dev/nvidia-uvm", nvidia::UVM_MAJOR, 0),
-        ("/dev/nvidia-uvm-tools", nvidia::UVM_MAJOR, 1),
-    ]
-    .map(|(path, major, minor)| device(path.to_owned(), major, minor))
-}
-
-fn device(path: String, major: u32, minor: u32) -> Device {
-    Device {
-        path,
-        kind: "c".to_owned(),
-        major: major.into(),
-        minor: minor.into(),
-        mode: 0o666,
-        uid: 0,
-        gid: 0,
-        permissions: "rw".to_owned(),
     }
 }

@@ -1,7 +1,7 @@
 //! The versions of containerd that were measured, each written as what changed since the one before.
 
 use super::{
-    Adjust, CdiInjection, Configure, ConflictStyle, ErrorTexts, Fate, Life, Maker, Profile,
+    Adjust, CdiInjection, Configure, ConflictStyle, Cri, ErrorTexts, Fate, Life, Maker, Profile,
     Requests, Series,
 };
 
@@ -80,6 +80,14 @@ pub(super) const V1_7: Profile = Profile {
         replaces_env: false,
         sorts_mounts_by_path: true,
     },
+    cri: Cri {
+        recursive_read_only: false,
+        user_namespaces: false,
+        supplemental_groups_policy: false,
+        image_volumes: false,
+        cdi_devices: false,
+        image_as_asked: false,
+    },
 };
 
 /// Measured on 2.1.9: NRI 0.8.0, CDI 1.0.1.
@@ -109,6 +117,14 @@ pub(super) const V2_1: Profile = Profile {
     cdi: CdiInjection {
         sorts_mounts_by_path: false,
         ..V1_7.cdi
+    },
+    cri: Cri {
+        recursive_read_only: true,
+        user_namespaces: true,
+        supplemental_groups_policy: true,
+        image_volumes: true,
+        cdi_devices: true,
+        image_as_asked: true,
     },
     ..V1_7
 };

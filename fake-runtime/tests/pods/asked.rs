@@ -94,6 +94,7 @@ pub(crate) fn for_container(name: &str) -> (Sandbox, Container) {
                 host_network: true,
                 host_ipc: true,
                 pid: PidNamespace::Node,
+                ..Default::default()
             };
             (
                 Sandbox {
@@ -121,8 +122,8 @@ pub(crate) fn for_container(name: &str) -> (Sandbox, Container) {
         "sharedpid" => {
             let namespaces = Namespaces {
                 host_network: true,
-                host_ipc: false,
                 pid: PidNamespace::Pod,
+                ..Default::default()
             };
             (
                 Sandbox {
@@ -312,6 +313,7 @@ fn mount(container_path: &str, host_path: &str, readonly: bool, propagation: Pro
         host_path: host_path.to_owned(),
         readonly,
         propagation,
+        ..Default::default()
     }
 }
 

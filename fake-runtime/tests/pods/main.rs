@@ -6,7 +6,9 @@
 )]
 
 mod asked;
+mod corpus;
 mod cri_o;
+mod kubelet;
 
 use std::path::PathBuf;
 
@@ -116,12 +118,25 @@ fn every_recorded_request_is_what_its_pod_makes() {
     assert_eq!(compared, 4 * 23);
 }
 
-/// What a manifest determines of a request. The rest is the kubelet's: labels, annotations, limits, cgroups.
+/// Where a kubelet mounts something of its own. It was not one that asked when this was recorded.
+const OF_KUBELET: [&str; 3] = [
+    "/etc/hosts",
+    "/dev/termination-log",
+    "/var/run/secrets/kubernetes.io/serviceaccount",
+];
+
+/// What a manifest determines of a request. The rest is the kubelet's: labels, annotations, limits, cgroups, and some
+/// mounts and variables.
 fn determined(request: &CreateContainerRequest) -> Value {
     let mut request = request.clone();
     let pod = request.pod.as_mut().unwrap();
     let annotated = pod.annotations.remove("nvml-mock.nvidia.com/devices");
     let container = request.container.as_mut().unwrap();
+    let mounts = &mut container.mounts;
+    mounts.retain(|mount| !OF_KUBELET.contains(&mount.destination.as_str()));
+    container
+        .env
+        .retain(|item| !item.starts_with("KUBERNETES_"));
     let linux = container.linux.as_mut().unwrap();
     let rules = linux.resources.take().unwrap().devices;
     linux.oom_score_adj = None;
@@ -154,7 +169,7 @@ fn manifests_make_what_was_recorded_for_the_same_pods() {
                     profile,
                     node: node(recorded),
                     image_env: image_env.to_vec(),
-                    allocation: Allocation::default(),
+                    ..Simulation::default()
                 };
                 let played = pod::requests(pod, &simulation).unwrap();
                 let expected: CreateContainerRequest =

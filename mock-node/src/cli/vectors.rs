@@ -10,6 +10,9 @@ use mock_node::vectors::{Case, Mismatch, Player, Verdict};
 
 /// Plays the cases, and the rows of applied adjustments as `fake-runtime vectors` does.
 pub(super) fn run(args: &Args, out: &mut dyn Write) -> Result {
+    if let Some(checked) = args.check_kubelet(out) {
+        return checked;
+    }
     let rows = args.rows::<Box<Case>>()?;
     if args.plugin.is_none() && rows.iter().any(|row| matches!(row, Row::Case { .. })) {
         let message = "there are cases among the rows: give --plugin";

@@ -30,10 +30,7 @@ pub fn manifest(data: &[u8]) {
         let Ok(asked) = requests(pod, &simulation) else {
             continue;
         };
-        assert_eq!(
-            asked.len(),
-            pod.spec.init_containers.len() + pod.spec.containers.len()
-        );
+        assert_eq!(asked.len(), pod.images().count());
         for request in asked {
             let json = serde_json::to_string(&request).expect("it has a JSON form");
             assert_eq!(

@@ -6,6 +6,7 @@ use nri_proto::api::{
     OptionalUInt64, SecurityProfile, security_profile::ProfileType,
 };
 
+use super::RUN;
 use crate::pod::cri::{Container, Device, PidNamespace, Resources, Sandbox};
 use crate::pod::manifest::{SeccompProfile, SeccompType};
 use crate::pod::node::Node;
@@ -30,11 +31,15 @@ pub(in crate::pod) fn pod(sandbox: &Sandbox, id: &str) -> LinuxPodSandbox {
             &format!("/var/run/netns/cni-{}", &id[..8]),
         ));
     }
+    if namespaces.own_users {
+        let path = format!("{RUN}/sandboxes/{id}/pinned-namespaces/user");
+        own.push(namespace("user", &path));
+    }
     LinuxPodSandbox {
         pod_overhead: sandbox
             .resources
             .as_ref()
-            .map(|_| pod_resources(&Resources::default())),
+            .map(|_| pod_resources(sandbox.overhead.as_ref().unwrap_or(&Resources::default()))),
         pod_resources: sandbox.resources.as_ref().map(pod_resources),
         cgroup_parent: sandbox.cgroup_parent.clone(),
         cgroups_path: cgroups_path(sandbox, id),
@@ -59,27 +64,40 @@ pub(in crate::pod) fn container(
     id: &str,
 ) -> LinuxContainer {
     let resources = &container.resources;
-    let oom_score_adj = resources.oom_score_adj.map(|value| OptionalInt { value });
+    let least = node.least_oom_score.unwrap_or(i64::MIN);
+    let oom_score_adj = resources.oom_score_adj.map(|score| OptionalInt {
+        value: score.max(least),
+    });
     let seccomp = container.seccomp.as_ref();
     let seccomp = seccomp.filter(|_| profile.requests.seccomp_profile);
     let pid = node.sandbox_pid;
     let of_pod = |kind: &str, file: &str| namespace(kind, &format!("/proc/{pid}/ns/{file}"));
-    LinuxContainer {
-        namespaces: vec![
-            match sandbox.namespaces.pid {
-                PidNamespace::Container => namespace("pid", ""),
-                PidNamespace::Pod | PidNamespace::Node => of_pod("pid", "pid"),
-            },
-            of_pod("ipc", "ipc"),
-            of_pod("uts", "uts"),
-            namespace("mount", ""),
-            of_pod("network", "net"),
-        ],
-        devices: if container.privileged {
-            node.devices.iter().map(device).collect()
+    let own_processes =
+        sandbox.namespaces.pid == PidNamespace::Container && container.sees_processes_of.is_none();
+    let mut namespaces = vec![
+        if own_processes {
+            namespace("pid", "")
         } else {
-            container.devices.iter().map(device).collect()
+            of_pod("pid", "pid")
         },
+        of_pod("ipc", "ipc"),
+        of_pod("uts", "uts"),
+        namespace("mount", ""),
+        of_pod("network", "net"),
+    ];
+    if sandbox.namespaces.own_users {
+        namespaces.push(of_pod("user", "user"));
+    }
+    let of_node = node.devices.iter();
+    let of_node = of_node.filter(|_| container.privileged);
+    LinuxContainer {
+        namespaces,
+        devices: container
+            .devices
+            .iter()
+            .chain(of_node)
+            .map(device)
+            .collect(),
         resources: Some(LinuxResources {
             memory: Some(memory(resources)),
             cpu: Some(cpu(resources)),
@@ -142,10 +160,14 @@ pub(in crate::pod) fn namespace(kind: &str, path: &str) -> LinuxNamespace {
     }
 }
 
-/// Below the cgroup that the kubelet named, or below containerd's own.
+/// Below the cgroup that the kubelet named, or below containerd's own. systemd is told the slice and the unit.
 fn cgroups_path(sandbox: &Sandbox, id: &str) -> String {
     match sandbox.cgroup_parent.as_str() {
         "" => format!("/k8s.io/{id}"),
+        parent if parent.ends_with(".slice") => {
+            let slice = parent.rsplit('/').next().unwrap_or_default();
+            format!("{slice}:cri-containerd:{id}")
+        }
         parent => format!("{parent}/{id}"),
     }
 }

@@ -1,29 +1,46 @@
 //! The mounts of a container.
 
 use nri_proto::api::Mount;
+use path_clean::clean;
 
+use super::{RUN, STATE};
 use crate::pod::cri::{self, Container, Sandbox};
+use crate::pod::image::Image;
 use crate::pod::manifest::Propagation;
+use crate::pod::node::Node;
 
-/// Where containerd keeps a pod's files that outlive a reboot, and those that don't.
-const STATE: &str = "/var/lib/containerd/io.containerd.grpc.v1.cri/sandboxes";
-const RUN: &str = "/run/containerd/io.containerd.grpc.v1.cri/sandboxes";
-
-/// The file systems of every container, then the Pod's mounts and the files that containerd makes, shallow ones
-/// first, so that none covers another. What the Pod mounts is not mounted a second time.
-pub(super) fn of(sandbox: &Sandbox, container: &Container, pod_id: &str) -> Vec<Mount> {
-    let taken = |path: &str| {
-        container
-            .mounts
-            .iter()
-            .any(|mount| mount.container_path == path)
-    };
-    let mut further: Vec<Mount> = container.mounts.iter().map(bind).collect();
-    further.extend(
-        pod_files(sandbox, container.readonly_root, pod_id)
-            .into_iter()
-            .filter(|mount| !taken(&mount.destination)),
-    );
+/// The file systems of every container, then the Pod's mounts, the files that containerd makes and the volumes of the
+/// image, shallow ones first, so that none covers another. What the Pod mounts is not mounted a second time.
+pub(super) fn of(
+    node: &Node,
+    sandbox: &Sandbox,
+    container: &Container,
+    image: &Image,
+    pod_id: &str,
+    id: &str,
+) -> Vec<Mount> {
+    let taken: Vec<String> = container
+        .mounts
+        .iter()
+        .map(|mount| cleaned(&mount.container_path))
+        .collect();
+    let taken = |path: &str| taken.contains(&cleaned(path));
+    let asked = container.mounts.iter();
+    let mut further: Vec<Mount> = asked
+        .map(|mount| match mount.image.as_str() {
+            "" => bind(&cri::Mount {
+                host_path: resolved(node, &mount.host_path),
+                ..mount.clone()
+            }),
+            image => bind(&cri::Mount {
+                host_path: image_volume(node, image, pod_id),
+                ..mount.clone()
+            }),
+        })
+        .collect();
+    let own = pod_files(sandbox, container.readonly_root, pod_id);
+    let own = own.into_iter().chain(image_volumes(image, id));
+    further.extend(own.filter(|mount| !taken(&mount.destination)));
     further.sort_by_key(|mount| depth(&mount.destination));
 
     let mut mounts = file_systems(container.privileged);
@@ -33,6 +50,33 @@ pub(super) fn of(sandbox: &Sandbox, container: &Container, pod_id: &str) -> Vec<
     });
     mounts.extend(further);
     mounts
+}
+
+/// Where a path of the node leads.
+fn resolved(node: &Node, path: &str) -> String {
+    node.links.get(path).map_or(path, String::as_str).to_owned()
+}
+
+/// Where an image is that is mounted as a volume. One that is already somewhere stays there.
+fn image_volume(node: &Node, image: &str, pod_id: &str) -> String {
+    let digest = node.images.digest(image);
+    let digest = digest.unwrap_or_else(|| super::identifier(&["image", image]));
+    format!("{RUN}/image-volumes/{pod_id}/{digest}")
+}
+
+/// The volumes that an image asks for, each a directory of its own.
+fn image_volumes(image: &Image, id: &str) -> impl Iterator<Item = Mount> {
+    let volume = move |path: &String| {
+        bind(&cri::Mount {
+            container_path: path.clone(),
+            host_path: format!(
+                "{STATE}/containers/{id}/volumes/{}",
+                super::identifier(&[id, path])
+            ),
+            ..Default::default()
+        })
+    };
+    image.volumes.iter().map(volume)
 }
 
 pub(in crate::pod) fn file_systems(privileged: bool) -> Vec<Mount> {
@@ -95,18 +139,22 @@ fn pod_files(sandbox: &Sandbox, readonly: bool, pod_id: &str) -> Vec<Mount> {
     let shm = if sandbox.namespaces.host_ipc {
         "/dev/shm".to_owned()
     } else {
-        format!("{RUN}/{pod_id}/shm")
+        format!("{RUN}/sandboxes/{pod_id}/shm")
     };
     vec![
         file(
             "/etc/hostname",
-            format!("{STATE}/{pod_id}/hostname"),
+            format!("{STATE}/sandboxes/{pod_id}/hostname"),
             readonly,
         ),
-        file("/etc/hosts", format!("{STATE}/{pod_id}/hosts"), readonly),
+        file(
+            "/etc/hosts",
+            format!("{STATE}/sandboxes/{pod_id}/hosts"),
+            readonly,
+        ),
         file(
             "/etc/resolv.conf",
-            format!("{STATE}/{pod_id}/resolv.conf"),
+            format!("{STATE}/sandboxes/{pod_id}/resolv.conf"),
             readonly,
         ),
         file("/dev/shm", shm, false),
@@ -119,7 +167,11 @@ pub(in crate::pod) fn bind(mount: &cri::Mount) -> Mount {
         Propagation::HostToContainer => "rslave",
         Propagation::Bidirectional => "rshared",
     };
-    let access = if mount.readonly { "ro" } else { "rw" };
+    let access = match (mount.readonly, mount.recursive_read_only) {
+        (_, true) => "rro",
+        (true, false) => "ro",
+        (false, false) => "rw",
+    };
     Mount {
         destination: mount.container_path.clone(),
         r#type: "bind".to_owned(),
@@ -129,7 +181,10 @@ pub(in crate::pod) fn bind(mount: &cri::Mount) -> Mount {
 }
 
 fn depth(path: &str) -> usize {
-    path.split('/')
-        .filter(|component| !component.is_empty())
-        .count()
+    let components = cleaned(path);
+    components.split('/').filter(|it| !it.is_empty()).count()
+}
+
+fn cleaned(path: &str) -> String {
+    clean(path).to_string_lossy().into_owned()
 }

@@ -1,16 +1,15 @@
 //! The devices that a device plugin or a DRA driver gave a Pod's containers.
 
-use super::in_order;
+use std::collections::BTreeMap;
+
+use super::{Kubelet, in_order};
 use crate::nvidia::MOST_GPUS;
 use crate::pod::cri::Device;
 use crate::pod::manifest::{Container, Pod};
 use crate::pod::node::{gpu, gpu_control};
-use crate::pod::quantity::Quantity;
 
-const GPU_RESOURCE: &str = "nvidia.com/gpu";
-
-/// What is given to containers. It goes to those that ask: with a limit of `nvidia.com/gpu`, or with a resource
-/// claim. Where none of a Pod asks, it goes to every one that is no init container.
+/// What is given to containers. It goes to those that ask: with a limit of `nvidia.com/gpu` or another name of NVIDIA's
+/// device plugin, or with a resource claim. Where none of a Pod asks, it goes to every one that is no init container.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Allocation {
     /// That many GPUs to each, as device nodes; `None` is as many as its limit says. All together get no more than a
@@ -18,64 +17,107 @@ pub struct Allocation {
     pub gpus: Option<u32>,
     /// These devices to each, by their CDI names.
     pub cdi: Vec<String>,
+    /// Just these to containers of these names, whatever else is said.
+    pub known: BTreeMap<String, Given>,
+}
+
+/// What one container was given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Given {
+    /// As device nodes.
+    pub devices: Vec<Device>,
+    /// By their CDI names.
+    pub cdi: Vec<String>,
 }
 
 impl Allocation {
     pub(super) fn cdi_devices(&self, pod: &Pod, container: &Container) -> Vec<String> {
-        if is_given(pod, container) {
-            self.cdi.clone()
-        } else {
-            Vec::new()
+        match self.known.get(&container.name) {
+            Some(given) => given.cdi.clone(),
+            None if is_given(pod, container) => self.cdi.clone(),
+            None => Vec::new(),
         }
+    }
+
+    /// What is not known of a container's claims: what they bring is for their driver to say.
+    pub(super) fn unknown(&self, container: &Container) -> Option<String> {
+        let claims = &container.resources.claims;
+        if claims.is_empty() || !self.cdi.is_empty() || self.known.contains_key(&container.name) {
+            return None;
+        }
+        let names: Vec<_> = claims.iter().map(|claim| claim.name.as_str()).collect();
+        let names = names.join(", ");
+        Some(format!(
+            "what its DRA driver gives it for the resource claim {names} is not known: name it with --cdi, as in \
+             --cdi k8s.gpu.nvidia.com/claim=UID-gpu"
+        ))
     }
 }
 
 /// Hands a Pod's GPUs out, one container after the other.
 pub(super) struct Gpus<'a> {
     pod: &'a Pod,
-    allocation: &'a Allocation,
+    kubelet: &'a Kubelet<'a>,
+    /// How many were ever given.
     next: u32,
+    /// Those of init containers, which the later ones use again.
+    again: Vec<u32>,
 }
 
 impl<'a> Gpus<'a> {
-    pub(super) fn new(pod: &'a Pod, allocation: &'a Allocation) -> Self {
+    pub(super) fn new(pod: &'a Pod, kubelet: &'a Kubelet<'a>) -> Self {
         Self {
             pod,
-            allocation,
+            kubelet,
             next: 0,
+            again: Vec::new(),
         }
     }
 
     /// The device nodes for the next container.
     pub(super) fn next(&mut self, container: &Container) -> Vec<Device> {
-        let count = self.count(container).min(MOST_GPUS - self.next);
+        if let Some(given) = self.kubelet.allocation.known.get(&container.name) {
+            return given.devices.clone();
+        }
+        let count = self.count(container);
         if count == 0 {
             return Vec::new();
         }
-        let first = self.next;
-        // An init container gives its GPUs back before the others start.
-        if self
-            .pod
-            .spec
-            .containers
-            .iter()
-            .any(|it| std::ptr::eq(it, container))
-        {
-            self.next += count;
+        let mut numbers = self.numbers(container, count);
+        if let Some(seed) = self.kubelet.shuffle {
+            fastrand::Rng::with_seed(seed).shuffle(&mut numbers);
         }
-        (first..first + count)
-            .map(gpu)
-            .chain(gpu_control())
-            .collect()
+        let control = self.kubelet.node.gpu_control_nodes && !numbers.is_empty();
+        let mut devices: Vec<_> = numbers.into_iter().map(gpu).collect();
+        devices.extend(control.then(gpu_control).into_iter().flatten());
+        devices
+    }
+
+    fn numbers(&mut self, container: &Container, count: u32) -> Vec<u32> {
+        let there = u32::try_from(self.again.len()).unwrap_or(u32::MAX);
+        let again = there.min(count);
+        let mut numbers: Vec<u32> = self.again.drain(..again as usize).collect();
+        let fresh = (count - again).min(MOST_GPUS - self.next);
+        numbers.extend(self.next..self.next + fresh);
+        self.next += fresh;
+        let is = |it: &Container| std::ptr::eq(it, container);
+        let ends_before_others =
+            self.pod.spec.init_containers.iter().any(is) && container.restart_policy != "Always";
+        if ends_before_others {
+            self.again.extend(&numbers);
+            self.again.sort_unstable();
+        }
+        numbers
     }
 
     fn count(&self, container: &Container) -> u32 {
-        match self.allocation.gpus {
+        let allocation = self.kubelet.allocation;
+        match allocation.gpus {
             Some(gpus) if is_given(self.pod, container) => gpus,
             Some(_) => 0,
             // Whoever simulates CDI gets no device nodes besides.
-            None if !self.allocation.cdi.is_empty() => 0,
-            None => u32::try_from(limit(container).units()).unwrap_or(0),
+            None if !allocation.cdi.is_empty() => 0,
+            None => u32::try_from(limit(container)).unwrap_or(u32::MAX),
         }
     }
 }
@@ -91,22 +133,30 @@ fn is_given(pod: &Pod, container: &Container) -> bool {
 }
 
 fn asks(container: &Container) -> bool {
-    limit(container) > Quantity::default() || !container.resources.claims.is_empty()
+    limit(container) > 0 || !container.resources.claims.is_empty()
 }
 
-fn limit(container: &Container) -> Quantity {
-    container
-        .resources
-        .limits
-        .get(GPU_RESOURCE)
-        .copied()
-        .unwrap_or_default()
+/// The GPUs that a container asks the device plugin for: whole ones, shares of them and parts of them (MIG).
+pub(in crate::pod) fn limit(container: &Container) -> i64 {
+    let is_gpu = |name: &str| {
+        let kind = name.strip_prefix("nvidia.com/");
+        kind.is_some_and(|kind| kind == "gpu" || kind == "gpu.shared" || kind.starts_with("mig-"))
+    };
+    let limits = container.resources.limits.iter();
+    let gpus = limits.filter(|(name, _)| is_gpu(name));
+    gpus.fold(0, |sum: i64, (_, amount)| {
+        sum.saturating_add(amount.units())
+    })
+    .max(0)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Source;
     use super::*;
+    use crate::pod::cluster::Cluster;
     use crate::pod::manifest::parse;
+    use crate::pod::node::Node;
 
     const GPU: &str = "resources: {limits: {nvidia.com/gpu: 2}}";
 
@@ -122,7 +172,16 @@ spec:
     }
 
     fn gpus(pod: &Pod, allocation: &Allocation) -> Vec<Vec<String>> {
-        let mut gpus = Gpus::new(pod, allocation);
+        let (node, cluster) = (Node::new("n", 0), Cluster::default());
+        let kubelet = Kubelet {
+            node: &node,
+            profile: Default::default(),
+            cluster: &cluster,
+            allocation,
+            source: Source::Api,
+            shuffle: None,
+        };
+        let mut gpus = Gpus::new(pod, &kubelet);
         let numbered = |device: Device| {
             device
                 .path
@@ -141,6 +200,32 @@ spec:
         assert_eq!(
             gpus(&pod, &Allocation::default()),
             [["0", "1"], ["0", "1"], ["2", "3"]]
+        );
+    }
+
+    #[test]
+    fn what_an_init_container_had_is_used_again_and_a_sidecar_keeps_its_own() {
+        let one = "resources: {limits: {nvidia.com/gpu: 1}}";
+        let sidecar = format!("restartPolicy: Always, {one}");
+        assert_eq!(
+            gpus(&pod(GPU, one, one), &Allocation::default()),
+            [vec!["0", "1"], vec!["0"], vec!["1"]]
+        );
+        assert_eq!(
+            gpus(&pod(&sidecar, one, one), &Allocation::default()),
+            [["0"], ["1"], ["2"]]
+        );
+    }
+
+    #[test]
+    fn shares_and_parts_of_gpus_count_as_gpus() {
+        let shared = "resources: {limits: {nvidia.com/gpu.shared: 1}}";
+        let mig = "resources: {limits: {nvidia.com/mig-1g.5gb: 1, nvidia.com/mig-2g.10gb: 1}}";
+        let other = "resources: {limits: {nvidia.com/other: 1}}";
+        let pod = pod(other, shared, mig);
+        assert_eq!(
+            gpus(&pod, &Allocation::default()),
+            [vec![], vec!["0"], vec!["1", "2"]]
         );
     }
 

@@ -1,8 +1,12 @@
 //! Requests and limits as the kernel counts them, and the Pod's class of service.
 
+use std::collections::BTreeMap;
+
+use super::{in_order, oom};
+use crate::pod::cluster::RuntimeClass;
 use crate::pod::cri::Resources;
 use crate::pod::manifest::{Container, Pod};
-use crate::pod::node::Node;
+use crate::pod::node::{CgroupDriver, Node};
 use crate::pod::quantity::Quantity;
 
 /// The period of the CPU quota, in microseconds.
@@ -11,10 +15,14 @@ const MIN_QUOTA: i64 = 1000;
 /// One CPU's worth.
 const SHARES: i64 = 1024;
 const MIN_SHARES: i64 = 2;
+/// What the kernel takes at most.
+const MAX_SHARES: i64 = 262_144;
+
+const NOTHING: Quantity = Quantity::ZERO;
 
 /// How Kubernetes ranks a Pod by what it asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Class {
+pub(super) enum Class {
     /// Every container says how much, and not more than that.
     Guaranteed,
     /// Some say something.
@@ -24,18 +32,23 @@ enum Class {
 }
 
 impl Class {
-    fn of(pod: &Pod) -> Self {
-        let amounts =
-            |container: &Container, name: &str| (request(container, name), limit(container, name));
-        let all: Vec<_> = super::in_order(pod)
-            .flat_map(|container| ["cpu", "memory"].map(|name| amounts(container, name)))
-            .collect();
-        let nothing = Quantity::default();
-        if all.iter().all(|amounts| *amounts == (nothing, nothing)) {
+    /// What the Pod says as a whole counts in place of what its containers say.
+    pub(super) fn of(pod: &Pod) -> Self {
+        let spec = &pod.spec;
+        let amounts: Vec<_> = if is_said_for_all(pod) {
+            let of_pod = |name| (request_of_all(pod, name), limit_of_all(pod, name));
+            ["cpu", "memory"].map(of_pod).to_vec()
+        } else {
+            let containers = spec.init_containers.iter().chain(&spec.containers);
+            containers
+                .flat_map(|it| ["cpu", "memory"].map(|name| (request(it, name), limit(it, name))))
+                .collect()
+        };
+        if amounts.iter().all(|amounts| *amounts == (NOTHING, NOTHING)) {
             Self::BestEffort
-        } else if all
+        } else if amounts
             .iter()
-            .all(|(request, limit)| request == limit && *limit > nothing)
+            .all(|(request, limit)| request == limit && *limit > NOTHING)
         {
             Self::Guaranteed
         } else {
@@ -44,57 +57,63 @@ impl Class {
     }
 }
 
-/// The cgroup of a Pod, with the kubelet's own cgroup driver.
-pub(super) fn cgroup_parent(pod: &Pod, uid: &str) -> String {
-    match Class::of(pod) {
-        Class::Guaranteed => format!("/kubepods/pod{uid}"),
-        Class::Burstable => format!("/kubepods/burstable/pod{uid}"),
-        Class::BestEffort => format!("/kubepods/besteffort/pod{uid}"),
+/// The cgroup of a Pod.
+pub(super) fn cgroup_parent(pod: &Pod, uid: &str, node: &Node) -> String {
+    let class = match Class::of(pod) {
+        Class::Guaranteed => None,
+        Class::Burstable => Some("burstable"),
+        Class::BestEffort => Some("besteffort"),
+    };
+    let root = node.cgroup_root.split('/').filter(|part| !part.is_empty());
+    let pod = format!("pod{uid}");
+    let parts = root.chain(["kubepods"]).chain(class).chain([pod.as_str()]);
+    match node.cgroup_driver {
+        CgroupDriver::Cgroupfs => parts.map(|part| format!("/{part}")).collect(),
+        CgroupDriver::Systemd => {
+            let mut slice = String::new();
+            let mut path = String::new();
+            for part in parts {
+                // Within a name a dash would be one more level.
+                let part = part.replace('-', "_");
+                let dash = if slice.is_empty() { "" } else { "-" };
+                slice += &format!("{dash}{part}");
+                path += &format!("/{slice}.slice");
+            }
+            path
+        }
     }
 }
 
 /// What a container may use.
 pub(super) fn of_container(pod: &Pod, container: &Container, node: &Node) -> Resources {
-    let memory = request(container, "memory");
-    let oom_score_adj = match Class::of(pod) {
-        Class::Guaranteed => -997,
-        Class::BestEffort => 1000,
-        Class::Burstable => (1000 - 1000 * memory.units() / node.memory.max(1)).clamp(3, 999),
+    let or_of_pod = |name| match limit(container, name) {
+        NOTHING => pod_amount(&pod.spec.resources.limits, name),
+        limit => limit,
     };
-    let limits = (limit(container, "cpu"), limit(container, "memory"));
-    resources(request(container, "cpu"), limits, Some(oom_score_adj))
+    let limits = (or_of_pod("cpu"), or_of_pod("memory"));
+    let cpu = said(&container.resources.requests, "cpu");
+    let cpu = cpu.or_else(|| said(&container.resources.limits, "cpu"));
+    let score = oom::score(pod, container, node);
+    resources(cpu.unwrap_or(limits.0), limits, Some(score))
 }
 
-/// What a Pod's containers need together. Sidecars run beside the others; of the other init containers none does.
+/// What a Pod's containers need together.
 pub(super) fn of_pod(pod: &Pod) -> Resources {
-    let spec = &pod.spec;
-    let sidecars = spec
-        .init_containers
-        .iter()
-        .filter(|it| it.restart_policy == "Always");
-    let together: Vec<_> = sidecars.chain(&spec.containers).collect();
-    let sum = |amount: fn(&Container, &str) -> Quantity, name: &str| {
-        together
-            .iter()
-            .map(|container| amount(container, name))
-            .sum::<Quantity>()
+    let limits = (limit_of_all(pod, "cpu"), limit_of_all(pod, "memory"));
+    resources(request_of_all(pod, "cpu"), limits, None)
+}
+
+/// What a Pod needs besides its containers.
+pub(super) fn overhead(pod: &Pod, class: Option<&RuntimeClass>) -> Option<Resources> {
+    let of_class = class.and_then(|class| class.overhead.as_ref());
+    let amounts = match (&pod.spec.overhead, of_class) {
+        (own, _) if !own.is_empty() => own,
+        (_, Some(overhead)) => &overhead.pod_fixed,
+        (_, None) => return None,
     };
-    // Where one container has no limit, all of them together have none.
-    let limit_of_all = |name: &str| {
-        let limited = together
-            .iter()
-            .all(|container| limit(container, name) > Quantity::default());
-        if limited {
-            sum(limit, name)
-        } else {
-            Quantity::default()
-        }
-    };
-    resources(
-        sum(request, "cpu"),
-        (limit_of_all("cpu"), limit_of_all("memory")),
-        None,
-    )
+    let amount = |name| amounts.get(name).copied().unwrap_or_default();
+    let (cpu, memory) = (amount("cpu"), amount("memory"));
+    Some(resources(cpu, (cpu, memory), None))
 }
 
 fn resources(
@@ -102,7 +121,8 @@ fn resources(
     (cpu_limit, memory_limit): (Quantity, Quantity),
     oom_score_adj: Option<i64>,
 ) -> Resources {
-    let shares = (cpu.milli().saturating_mul(SHARES) / 1000).max(MIN_SHARES);
+    let shares = cpu.milli().saturating_mul(SHARES) / 1000;
+    let shares = shares.clamp(MIN_SHARES, MAX_SHARES);
     let quota = match cpu_limit.milli() {
         0 => 0,
         milli => (milli.saturating_mul(PERIOD) / 1000).max(MIN_QUOTA),
@@ -117,19 +137,79 @@ fn resources(
     }
 }
 
-fn limit(container: &Container, name: &str) -> Quantity {
-    container
-        .resources
-        .limits
-        .get(name)
-        .copied()
-        .unwrap_or_default()
+type Amounts = BTreeMap<String, Quantity>;
+
+fn said(amounts: &Amounts, name: &str) -> Option<Quantity> {
+    amounts.get(name).copied()
 }
 
-/// The API server takes a limit for the request where that is missing.
-fn request(container: &Container, name: &str) -> Quantity {
-    let request = container.resources.requests.get(name).copied();
-    request.unwrap_or_else(|| limit(container, name))
+fn pod_amount(amounts: &Amounts, name: &str) -> Quantity {
+    said(amounts, name).unwrap_or_default()
+}
+
+/// A container's limit, if it has one.
+pub(super) fn own_limit(container: &Container, name: &str) -> Option<Quantity> {
+    said(&container.resources.limits, name)
+}
+
+/// A container's request; the API server takes the limit where it is missing.
+pub(super) fn own_request(container: &Container, name: &str) -> Option<Quantity> {
+    let request = said(&container.resources.requests, name);
+    request.or_else(|| own_limit(container, name))
+}
+
+fn limit(container: &Container, name: &str) -> Quantity {
+    own_limit(container, name).unwrap_or_default()
+}
+
+pub(super) fn request(container: &Container, name: &str) -> Quantity {
+    own_request(container, name).unwrap_or_default()
+}
+
+/// Whether the Pod says something as a whole.
+fn is_said_for_all(pod: &Pod) -> bool {
+    let said = &pod.spec.resources;
+    let mut names = said.limits.keys().chain(said.requests.keys());
+    names.any(|name| name == "cpu" || name == "memory")
+}
+
+/// The Pod's limit: what it says, or the sum of what its containers do.
+fn limit_of_all(pod: &Pod, name: &str) -> Quantity {
+    said(&pod.spec.resources.limits, name).unwrap_or_else(|| together(pod, limit, name))
+}
+
+/// The Pod's request: what it says; or what its containers do, where they do; or its limit.
+pub(super) fn request_of_all(pod: &Pod, name: &str) -> Quantity {
+    let whole = &pod.spec.resources;
+    if let Some(request) = said(&whole.requests, name) {
+        return request;
+    }
+    let any = in_order(pod).any(|container| own_request(container, name).is_some());
+    match said(&whole.limits, name) {
+        Some(limit) if !any => limit,
+        _ => together(pod, request, name),
+    }
+}
+
+/// The sum of all that run beside one another; at least what each init container needs, with the sidecars that were
+/// started before it.
+pub(super) fn together(
+    pod: &Pod,
+    amount: fn(&Container, &str) -> Quantity,
+    name: &str,
+) -> Quantity {
+    let mut sidecars = NOTHING;
+    let mut most = NOTHING;
+    for container in &pod.spec.init_containers {
+        let own = amount(container, name);
+        let with_sidecars = [sidecars, own].into_iter().sum();
+        most = most.max(with_sidecars);
+        if container.restart_policy == "Always" {
+            sidecars = with_sidecars;
+        }
+    }
+    let containers = pod.spec.containers.iter().map(|it| amount(it, name));
+    most.max(containers.chain([sidecars]).sum())
 }
 
 #[cfg(test)]
@@ -144,14 +224,19 @@ mod tests {
         parse(&text).unwrap().remove(0)
     }
 
+    fn node(cgroup_driver: CgroupDriver) -> Node {
+        Node {
+            memory: 16 << 30,
+            cgroup_driver,
+            ..Node::new("n", 0)
+        }
+    }
+
     fn played(resources: &str) -> (String, Resources) {
         let pod = pod(resources);
-        let node = Node {
-            memory: 16 << 30,
-            ..Node::new("n", 0)
-        };
+        let node = node(CgroupDriver::Cgroupfs);
         (
-            cgroup_parent(&pod, "u"),
+            cgroup_parent(&pod, "u", &node),
             of_container(&pod, &pod.spec.containers[0], &node),
         )
     }
@@ -180,12 +265,12 @@ mod tests {
 
     #[test]
     fn who_asks_for_more_than_can_be_counted_gets_as_much_as_can() {
-        let (_, resources) = played("{limits: {cpu: 1e12}}");
+        let (_, resources) = played("{limits: {cpu: 1e18}}");
         assert_eq!(resources.cpu_quota, i64::MAX / 1000);
-        assert_eq!(resources.cpu_shares, 1_024_000_000_000_000);
-        let text = "limits: {cpu: 9e12}";
+        assert_eq!(resources.cpu_shares, MAX_SHARES.unsigned_abs());
+        let text = "limits: {cpu: 9e18}";
         let pod = pod(&format!("{{{text}}}}}, {{name: d, resources: {{{text}}}"));
-        assert_eq!(of_pod(&pod).cpu_shares, i64::MAX.unsigned_abs() / 1000);
+        assert_eq!(of_pod(&pod).cpu_shares, MAX_SHARES.unsigned_abs());
     }
 
     #[test]
@@ -193,5 +278,18 @@ mod tests {
         let (cgroup, resources) = played("{requests: {memory: 4Gi}, limits: {memory: 8Gi}}");
         assert_eq!(cgroup, "/kubepods/burstable/podu");
         assert_eq!(resources.oom_score_adj, Some(750));
+    }
+
+    #[test]
+    fn systemd_has_a_slice_for_each_level() {
+        let node = Node {
+            cgroup_root: "/kubelet".to_owned(),
+            ..node(CgroupDriver::Systemd)
+        };
+        assert_eq!(
+            cgroup_parent(&pod("{}"), "a-b", &node),
+            "/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-besteffort.slice\
+             /kubelet-kubepods-besteffort-poda_b.slice"
+        );
     }
 }

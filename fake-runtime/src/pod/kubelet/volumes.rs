@@ -1,84 +1,110 @@
-//! A container's mounts of the Pod's volumes.
+//! Where a Pod's volumes are on the node.
 
-use crate::pod::cri::Mount;
-use crate::pod::manifest::{Container, Pod, Volume, VolumeMount};
+use super::Identity;
+use crate::pod::cluster::{self, Cluster};
+use crate::pod::manifest::Volume;
 
 /// Where the kubelet keeps what belongs to a Pod.
-const PODS: &str = "/var/lib/kubelet/pods";
+pub(super) const PODS: &str = "/var/lib/kubelet/pods";
 
-/// The mounts, in the manifest's order. One of a volume that the Pod does not have is left out: the kubelet would
-/// not start the container.
-pub(super) fn mounts(pod: &Pod, uid: &str, container: &Container) -> Vec<Mount> {
-    let mount = |(index, mount): (usize, &VolumeMount)| {
-        let volume = pod
-            .spec
-            .volumes
-            .iter()
-            .find(|volume| volume.name == mount.name)?;
-        Some(Mount {
-            container_path: mount.mount_path.clone(),
-            host_path: source(volume, uid, container, index, mount),
-            readonly: mount.read_only || is_readonly(volume),
-            propagation: mount.mount_propagation,
-        })
-    };
-    container
-        .volume_mounts
-        .iter()
-        .enumerate()
-        .filter_map(mount)
-        .collect()
+/// What is mounted of a volume.
+#[derive(Default)]
+pub(super) struct Source {
+    /// By which the kubelet knows the volume: of a claim, the PersistentVolume's name.
+    pub(super) name: String,
+    /// Where it is on the node.
+    pub(super) path: String,
+    /// Whether it can be written to from inside.
+    pub(super) readonly: bool,
+    /// Its image, where it is one.
+    pub(super) image: String,
 }
 
-fn source(
-    volume: &Volume,
-    uid: &str,
-    container: &Container,
-    index: usize,
-    mount: &VolumeMount,
-) -> String {
-    let name = &volume.name;
-    let whole = match &volume.host_path {
-        Some(host) => host.path.clone(),
-        None => format!("{PODS}/{uid}/volumes/{}", below_volumes(volume)),
+pub(super) fn source(cluster: &Cluster, volume: &Volume, identity: &Identity) -> Source {
+    let name = volume.name.clone();
+    let below = |plugin: &str, name: &str| {
+        let uid = &identity.uid;
+        format!("{PODS}/{uid}/volumes/kubernetes.io~{plugin}/{name}")
     };
-    match (mount.sub_path.as_str(), &volume.host_path) {
-        ("", _) => whole,
-        // The kubelet binds a part of a volume beside it first, so that no link in it can lead elsewhere.
-        (_, None) => {
-            format!(
-                "{PODS}/{uid}/volume-subpaths/{name}/{}/{index}",
-                container.name
-            )
-        }
-        (part, Some(_)) => format!("{whole}/{part}"),
+    let held = |plugin: &str, readonly: bool| Source {
+        path: below(plugin, &volume.name),
+        name: volume.name.clone(),
+        readonly,
+        ..Source::default()
+    };
+    let says_readonly = |source: &serde_json::Value| source["readOnly"] == true;
+    if let Some(host) = &volume.host_path {
+        let path = host.path.clone();
+        return Source {
+            name,
+            path,
+            ..Source::default()
+        };
+    }
+    if let Some(image) = &volume.image {
+        return Source {
+            name,
+            readonly: true,
+            image: image.reference.clone(),
+            ..Source::default()
+        };
+    }
+    let claim = volume.persistent_volume_claim.as_ref();
+    // A claim of the Pod's own is named after both.
+    let own = volume.ephemeral.as_ref();
+    let own = own.map(|_| (format!("{}-{}", identity.name, volume.name), false));
+    let claim = claim.map(|claim| (claim.claim_name.clone(), claim.read_only));
+    if let Some((claim, readonly)) = claim.or(own) {
+        return claimed(cluster, &claim, readonly, identity, below);
+    }
+    // What the API server holds cannot be written to from inside.
+    if volume.config_map.is_some() {
+        held("configmap", true)
+    } else if volume.secret.is_some() {
+        held("secret", true)
+    } else if volume.projected.is_some() {
+        held("projected", true)
+    } else if volume.downward_api.is_some() {
+        held("downward-api", true)
+    } else if let Some(nfs) = &volume.nfs {
+        held("nfs", says_readonly(nfs))
+    } else if let Some(csi) = &volume.csi {
+        let source = held("csi", says_readonly(csi));
+        let path = format!("{}/mount", source.path);
+        Source { path, ..source }
+    } else {
+        held("empty-dir", false)
     }
 }
 
-fn below_volumes(volume: &Volume) -> String {
-    let name = &volume.name;
-    let plugin = if volume.empty_dir.is_some() {
-        "empty-dir"
-    } else if volume.config_map.is_some() {
-        "configmap"
-    } else if volume.secret.is_some() {
-        "secret"
-    } else if volume.projected.is_some() {
-        "projected"
-    } else if volume.downward_api.is_some() {
-        "downward-api"
-    } else if let Some(claim) = &volume.persistent_volume_claim {
-        return format!("kubernetes.io~csi/{}/mount", claim.claim_name);
-    } else {
-        "other"
+/// Of a claim that nobody told of, a driver's volume of a made-up name.
+fn claimed(
+    cluster: &Cluster,
+    claim: &str,
+    readonly: bool,
+    identity: &Identity,
+    below: impl Fn(&str, &str) -> String,
+) -> Source {
+    let (name, volume) = match cluster.volume_of(&identity.namespace, claim) {
+        Some((name, volume)) => (name.to_owned(), volume),
+        None => (format!("pvc-{claim}"), None),
     };
-    format!("kubernetes.io~{plugin}/{name}")
-}
-
-/// What the API server holds cannot be written to from inside.
-fn is_readonly(volume: &Volume) -> bool {
-    volume.config_map.is_some()
-        || volume.secret.is_some()
-        || volume.projected.is_some()
-        || volume.downward_api.is_some()
+    let cluster::Volume {
+        host_path,
+        local,
+        nfs,
+        ..
+    } = volume.cloned().unwrap_or_default();
+    let path = match (host_path, local, nfs) {
+        (Some(host), _, _) => host.path,
+        (None, Some(_), _) => below("local-volume", &name),
+        (None, None, Some(_)) => below("nfs", &name),
+        (None, None, None) => format!("{}/mount", below("csi", &name)),
+    };
+    Source {
+        name,
+        path,
+        readonly,
+        ..Source::default()
+    }
 }

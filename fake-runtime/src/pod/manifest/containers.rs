@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
+use super::context::SecurityContext;
 use super::or_default;
 use crate::pod::quantity::Quantity;
 
@@ -22,6 +24,9 @@ pub struct Container {
     /// In place of the image's arguments.
     #[serde(deserialize_with = "or_default")]
     pub args: Vec<String>,
+    /// Whole ConfigMaps and Secrets as variables, in order.
+    #[serde(deserialize_with = "or_default")]
+    pub env_from: Vec<EnvFrom>,
     /// Variables, in order.
     #[serde(deserialize_with = "or_default")]
     pub env: Vec<EnvVar>,
@@ -40,6 +45,54 @@ pub struct Container {
     /// Has a terminal.
     #[serde(deserialize_with = "or_default")]
     pub tty: bool,
+    /// Ports that it listens on.
+    #[serde(deserialize_with = "or_default")]
+    pub ports: Vec<Value>,
+    /// What is run when it starts and before it ends.
+    #[serde(deserialize_with = "or_default")]
+    pub lifecycle: Lifecycle,
+    /// Where it leaves its last words; empty is `/dev/termination-log`.
+    #[serde(deserialize_with = "or_default")]
+    pub termination_message_path: String,
+    /// What counts for its last words; empty is `File`.
+    #[serde(deserialize_with = "or_default")]
+    pub termination_message_policy: String,
+    /// Of an ephemeral container: the one whose processes it sees.
+    #[serde(deserialize_with = "or_default")]
+    pub target_container_name: String,
+}
+
+/// What is run when a container starts and before it ends.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Lifecycle {
+    /// Before it ends.
+    pub pre_stop: Option<Value>,
+}
+
+/// A whole ConfigMap or Secret as variables.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct EnvFrom {
+    /// Before each name.
+    #[serde(deserialize_with = "or_default")]
+    pub prefix: String,
+    /// A ConfigMap.
+    pub config_map_ref: Option<Optional>,
+    /// A Secret.
+    pub secret_ref: Option<Optional>,
+}
+
+/// An object that need not be there.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Optional {
+    /// Its name.
+    #[serde(deserialize_with = "or_default")]
+    pub name: String,
+    /// Whether it may be missing.
+    #[serde(deserialize_with = "or_default")]
+    pub optional: bool,
 }
 
 /// A variable.
@@ -67,6 +120,8 @@ pub struct EnvSource {
     pub config_map_key_ref: Option<KeyRef>,
     /// In a Secret.
     pub secret_key_ref: Option<KeyRef>,
+    /// In a file of a volume, which is read when the container is made.
+    pub file_key_ref: Option<FileKeyRef>,
 }
 
 /// A field of the Pod.
@@ -79,9 +134,16 @@ pub struct FieldRef {
 
 /// One of a container's requests and limits.
 #[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct ResourceFieldRef {
+    /// The container; empty is the one that has the variable.
+    #[serde(deserialize_with = "or_default")]
+    pub container_name: String,
     /// `limits.cpu` and the like.
     pub resource: String,
+    /// In which unit; 0 is 1.
+    #[serde(deserialize_with = "or_default")]
+    pub divisor: Quantity,
 }
 
 /// An entry of a ConfigMap or Secret.
@@ -89,9 +151,36 @@ pub struct ResourceFieldRef {
 #[serde(default)]
 pub struct KeyRef {
     /// The object's name.
+    #[serde(deserialize_with = "or_default")]
     pub name: String,
     /// The entry's.
     pub key: String,
+    /// Whether it may be missing.
+    #[serde(deserialize_with = "or_default")]
+    pub optional: bool,
+}
+
+/// A variable of a file in a volume.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct FileKeyRef {
+    /// The volume.
+    pub volume_name: String,
+    /// The file's path in it.
+    pub path: String,
+    /// The variable's name in the file.
+    pub key: String,
+}
+
+/// A claim for devices of a DRA driver, as a container names it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct ClaimRef {
+    /// Among the Pod's claims.
+    pub name: String,
+    /// One of its requests; empty is all of them.
+    #[serde(deserialize_with = "or_default")]
+    pub request: String,
 }
 
 /// A mount of one of the Pod's volumes.
@@ -105,16 +194,34 @@ pub struct VolumeMount {
     /// What of the volume is mounted; empty is all.
     #[serde(deserialize_with = "or_default")]
     pub sub_path: String,
+    /// The same, with variables of the container in it.
+    #[serde(deserialize_with = "or_default")]
+    pub sub_path_expr: String,
     /// Whether it cannot be written to.
     #[serde(deserialize_with = "or_default")]
     pub read_only: bool,
+    /// Whether that holds for the mounts below it, too.
+    #[serde(deserialize_with = "or_default")]
+    pub recursive_read_only: RecursiveReadOnly,
     /// Whether mounts made below it show on the other side.
     #[serde(deserialize_with = "or_default")]
     pub mount_propagation: Propagation,
 }
 
-/// Whether mounts made below a mount show on its other side.
+/// Whether the mounts below a read-only mount are read-only, too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub enum RecursiveReadOnly {
+    /// They are as they are.
+    #[default]
+    Disabled,
+    /// They are where the runtime can do that.
+    IfPossible,
+    /// They are, or there is no container.
+    Enabled,
+}
+
+/// Whether mounts made below a mount show on its other side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub enum Propagation {
     /// Neither way.
     #[default]
@@ -137,50 +244,5 @@ pub struct Resources {
     pub requests: BTreeMap<String, Quantity>,
     /// Claims for devices of a DRA driver.
     #[serde(deserialize_with = "or_default")]
-    pub claims: Vec<KeyRef>,
-}
-
-/// A Pod's or a container's security context.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct SecurityContext {
-    /// Has the node's devices and every capability.
-    pub privileged: Option<bool>,
-    /// The user.
-    pub run_as_user: Option<u32>,
-    /// The user's group.
-    pub run_as_group: Option<u32>,
-    /// Further groups; of a Pod only.
-    #[serde(deserialize_with = "or_default")]
-    pub supplemental_groups: Vec<u32>,
-    /// The group that owns volumes, a further group; of a Pod only.
-    pub fs_group: Option<u32>,
-    /// The root file system cannot be written to.
-    pub read_only_root_filesystem: Option<bool>,
-    /// The system calls that it may make.
-    pub seccomp_profile: Option<SeccompProfile>,
-}
-
-/// Which system calls a container may make.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct SeccompProfile {
-    /// Where the profile is from.
-    #[serde(rename = "type")]
-    pub kind: SeccompType,
-    /// The profile's file, where it is from one.
-    #[serde(default, deserialize_with = "or_default")]
-    pub localhost_profile: String,
-}
-
-/// Where a seccomp profile is from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-pub enum SeccompType {
-    /// There is none.
-    #[default]
-    Unconfined,
-    /// The runtime's own.
-    RuntimeDefault,
-    /// A file of the node.
-    Localhost,
+    pub claims: Vec<ClaimRef>,
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::or_default;
 
-/// A volume: a name, and one source among those that Kubernetes knows.
+/// A volume: a name, and one source among those that Kubernetes knows; without one it is an empty directory.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Volume {
@@ -13,8 +13,6 @@ pub struct Volume {
     pub name: String,
     /// A path of the node.
     pub host_path: Option<HostPath>,
-    /// A directory that lives as long as the Pod.
-    pub empty_dir: Option<Value>,
     /// A ConfigMap's entries.
     pub config_map: Option<Value>,
     /// A Secret's entries.
@@ -25,7 +23,15 @@ pub struct Volume {
     #[serde(rename = "downwardAPI")]
     pub downward_api: Option<Value>,
     /// A claim for storage.
-    pub persistent_volume_claim: Option<Named>,
+    pub persistent_volume_claim: Option<Claim>,
+    /// A claim for storage that lives as long as the Pod.
+    pub ephemeral: Option<Value>,
+    /// Storage of a driver.
+    pub csi: Option<Value>,
+    /// An export of an NFS server.
+    pub nfs: Option<Value>,
+    /// The files of an image.
+    pub image: Option<ImageVolume>,
 }
 
 /// A path of the node.
@@ -35,11 +41,23 @@ pub struct HostPath {
     pub path: String,
 }
 
-/// A reference to a claim.
+/// A claim for storage.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Named {
+#[serde(rename_all = "camelCase", default)]
+pub struct Claim {
     /// The claim's name.
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(deserialize_with = "or_default")]
     pub claim_name: String,
+    /// Nothing can be written through it.
+    #[serde(deserialize_with = "or_default")]
+    pub read_only: bool,
+}
+
+/// An image as a volume.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct ImageVolume {
+    /// The image's reference.
+    #[serde(deserialize_with = "or_default")]
+    pub reference: String,
 }

@@ -63,6 +63,7 @@ fn mount(mount: &v1::Mount) -> Mount {
             v1::MountPropagation::HostToContainer => Propagation::HostToContainer,
             v1::MountPropagation::Bidirectional => Propagation::Bidirectional,
         },
+        ..Default::default()
     }
 }
 
