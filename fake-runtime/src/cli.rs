@@ -115,7 +115,7 @@ impl Command {
             Self::Bench(args) => args.run(out),
             Self::Check(args) => args.run(out),
             Self::IdlePlugin(args) => args.run(),
-            Self::Record(args) => args.run(out),
+            Self::Record(args) => args.run(),
             Self::Replay(args) => args.run(out, &Product::default()),
             Self::Vectors(args) => args.run(out),
         }

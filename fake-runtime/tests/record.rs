@@ -168,3 +168,27 @@ fn a_request_that_json_cannot_say_is_an_error_and_not_an_empty_row() {
         "a request that has no JSON form: Invalid variant 9"
     );
 }
+
+#[tokio::test]
+async fn whoever_has_the_answer_has_the_row() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("requests.jsonl");
+    let runtime = FakeRuntime::start().await.unwrap();
+    let _tool = Command::new(env!("CARGO_BIN_EXE_fake-runtime"))
+        .args(["record", "-o"])
+        .arg(&file)
+        .arg("--socket")
+        .arg(runtime.socket_path())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    runtime.plugin_registered().await.unwrap();
+    for count in 1..=20 {
+        let CreateContainerRequest { pod, container } = request();
+        let created = runtime.create_container(pod, container).await;
+        created.unwrap();
+        // The tool might be killed now.
+        let read = requests::read(&file, &Simulation::default()).unwrap();
+        assert_eq!(read.requests.len(), count);
+    }
+}

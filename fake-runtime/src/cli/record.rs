@@ -1,7 +1,8 @@
 //! `fake-runtime record`.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write as _};
+use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 
 use crate::api::{ConfigureRequest, plugin};
@@ -49,48 +50,76 @@ pub(super) struct Args {
 }
 
 impl Args {
-    pub(super) fn run(self, out: &mut dyn Write) -> Result {
-        let mut file;
-        let out = if self.output == Path::new("-") {
-            out
+    pub(super) fn run(self) -> Result {
+        let file = if self.output == Path::new("-") {
+            // Its own handle: what is written is written by whoever answers the runtime.
+            File::from(io::stdout().as_fd().try_clone_to_owned()?)
         } else {
             let name = self.output.display();
-            file = File::create(&self.output)
-                .map_err(|error| format!("cannot write {name}: {error}"))?;
-            &mut file
+            File::create(&self.output).map_err(|error| format!("cannot write {name}: {error}"))?
         };
-        super::block_on(self.record(out))
+        super::block_on(self.record(file))
     }
 
-    async fn record(&self, out: &mut dyn Write) -> Result {
-        let (sender, mut requests) = mpsc::unbounded_channel();
+    async fn record(&self, file: File) -> Result {
+        let (sender, mut ended) = mpsc::unbounded_channel();
+        let mut recording = Recording {
+            file,
+            redactor: (!self.raw).then(Redactor::default),
+            left: self.count,
+        };
         let recorder = ScriptedPlugin::new(&self.index, &self.name)
             .subscribe(every_event)
             .others(|_, _| Some(Vec::new()))
+            // Called before the answer: whoever has that, has the row, however soon this is stopped.
             .observe(move |method, payload| {
-                // Fails only once recording has ended.
-                let _ = sender.send((method.to_owned(), payload.to_vec()));
+                if let Some(end) = recording.write(method, payload).transpose() {
+                    // Fails only once recording has ended.
+                    let _ = sender.send(end);
+                }
             });
         let connection = recorder
             .connect(&self.socket)
             .await
             .map_err(|error| format!("cannot record from {}: {error}", self.socket.display()))?;
-        let mut redactor = (!self.raw).then(Redactor::default);
-        let mut containers = 0;
-        while let Some((method, payload)) = requests.recv().await {
-            let Some(row) = Row::of(&method, &payload, redactor.as_mut())? else {
-                continue;
-            };
-            writeln!(out, "{}", serde_json::to_string(&row)?)?;
-            // Whoever interrupts this keeps what was recorded until then.
-            out.flush()?;
-            containers += usize::from(row.rpc == plugin::CREATE_CONTAINER);
-            if self.count.is_some_and(|count| containers >= count) {
+        match ended.recv().await {
+            Some(end) => {
+                end?;
                 connection.leave().await;
-                return Ok(Verdict::Same);
+                Ok(Verdict::Same)
             }
+            None => Err("the runtime closed the connection".into()),
         }
-        Err("the runtime closed the connection".into())
+    }
+}
+
+/// Where rows go.
+struct Recording {
+    file: File,
+    redactor: Option<Redactor>,
+    /// How many containers are still to be recorded, if not all.
+    left: Option<usize>,
+}
+
+/// All that was asked for is recorded.
+struct Done;
+
+impl Recording {
+    fn write(&mut self, method: &str, payload: &[u8]) -> Result<Option<Done>> {
+        if self.left == Some(0) {
+            return Ok(None);
+        }
+        let Some(row) = Row::of(method, payload, self.redactor.as_mut())? else {
+            return Ok(None);
+        };
+        // In one write: a row is there, or it is not.
+        let line = format!("{}\n", serde_json::to_string(&row)?);
+        self.file.write_all(line.as_bytes())?;
+        let Some(left) = &mut self.left else {
+            return Ok(None);
+        };
+        *left -= usize::from(row.rpc == plugin::CREATE_CONTAINER);
+        Ok((*left == 0).then_some(Done))
     }
 }
 
