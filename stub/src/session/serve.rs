@@ -237,7 +237,6 @@ impl Session {
         }
         let answer = api::ConfigureResponse {
             events: self.stub.handlers.mask(),
-            ..Default::default()
         };
         Ok(answer.encode_to_vec())
     }
