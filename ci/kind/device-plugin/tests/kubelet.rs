@@ -1,5 +1,7 @@
 //! What a kubelet sees of the device plugin.
 
+#![expect(clippy::unwrap_used, reason = "a test has nothing better to do")]
+
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
