@@ -1,5 +1,7 @@
 //! A pod's whole life on real containerd: what a plugin is told of it is what the fake runtime tells.
 
+#![expect(clippy::unwrap_used, reason = "a test has nothing better to do")]
+
 use std::path::Path;
 
 use Containerd::{V1_7, V2};

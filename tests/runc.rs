@@ -1,5 +1,7 @@
 //! The OCI runtime itself, on a container in a user namespace. It makes device nodes, so it runs as root.
 
+#![expect(clippy::unwrap_used, reason = "a test has nothing better to do")]
+
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::Path;

@@ -98,6 +98,14 @@ fn mend(config: &Config, request: &CreateContainerRequest, reason: Reason) -> St
             "take the mount at {} out of the Pod",
             config.overlay_mount_path
         ),
+        Reason::OverlayWouldPropagate => format!(
+            "take mountPropagation: Bidirectional off the volume that holds {}",
+            config.overlay_mount_path
+        ),
+        Reason::VolumeBelowOverlay => format!(
+            "mount the volume elsewhere than below {}, or stage its place in the overlay",
+            config.overlay_mount_path
+        ),
         Reason::AlreadyAdjusted => "nothing to do, another copy has given it all".to_owned(),
         Reason::OverlayNotStaged | Reason::NothingToAdd => format!(
             "stage the mock driver at {}, as mock-node stage does",
