@@ -3,12 +3,37 @@
 #![expect(clippy::unwrap_used, reason = "a test has nothing better to do")]
 
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 use Containerd::{V1_7, V2};
 use containerd_tests::cri::v1::LinuxContainerResources;
-use containerd_tests::{ContainerSpec, Containerd, Node, Plugin, PodSpec, binary};
+use containerd_tests::{ContainerSpec, Containerd, Node, Plugin, PodSpec};
+use fake_runtime::FakeRuntime;
+use fake_runtime::life::Step;
+use fake_runtime::profile::Profile;
+use fake_runtime::recording::Row;
+use fake_runtime::scripted::{ScriptedConnection, ScriptedPlugin};
+use pretty_assertions::assert_eq;
 use rstest::rstest;
-use tokio::process::Command;
+use serde_json::Value;
+
+type Rows = Arc<Mutex<Vec<Value>>>;
+
+/// Writes down every call but the validation, as `fake-runtime record` does.
+async fn recorder(socket: &Path, events: i32) -> (Rows, ScriptedConnection) {
+    let rows = Rows::default();
+    let keep = Arc::clone(&rows);
+    let plugin = ScriptedPlugin::new("00", "recorder")
+        .events(events)
+        .others(|_, _| Some(Vec::new()))
+        .observe(move |method, payload| {
+            let row = Row::of(method, payload, None).unwrap();
+            keep.lock()
+                .unwrap()
+                .push(serde_json::to_value(row).unwrap());
+        });
+    (rows, plugin.connect(socket).await.unwrap())
+}
 
 fn resources(shares: i64, memory: i64) -> LinuxContainerResources {
     LinuxContainerResources {
@@ -18,18 +43,8 @@ fn resources(shares: i64, memory: i64) -> LinuxContainerResources {
     }
 }
 
-/// Records what containerd tells of a pod that is created, updated, crashed, restarted, stopped and removed.
-async fn record(node: &Node, file: &Path) {
-    let since = node.log().from_now();
-    let mut recorder = Command::new(binary::fake_runtime())
-        .args(["record", "--raw", "--socket"])
-        .arg(node.nri_socket())
-        .arg("--output")
-        .arg(file)
-        .kill_on_drop(true)
-        .spawn()
-        .unwrap();
-    Plugin::asked_by(&since).await;
+/// Has a pod created, updated, crashed, restarted, stopped and removed.
+async fn live(node: &Node) {
     let pod = PodSpec::new("life").annotation("tells", "nothing");
     let pod = node.run_pod(pod).await;
     let until_told = "until [ -e /tmp/end ]; do usleep 10000; done; exit 3";
@@ -44,7 +59,40 @@ async fn record(node: &Node, file: &Path) {
     second.stop().await;
     second.remove().await;
     pod.remove().await;
-    recorder.kill().await.unwrap();
+}
+
+/// The same life on the fake runtime.
+async fn live_again(profile: &'static Profile, recorded: &[Value]) -> Vec<Value> {
+    let runtime = FakeRuntime::builder()
+        .profile(profile)
+        .start()
+        .await
+        .unwrap();
+    let (rows, _connection) = recorder(runtime.socket_path(), profile.events & !(1 << 13)).await;
+    runtime.plugin_registered().await.unwrap();
+    for row in recorded {
+        if let Some(step) = Step::of_row(row).unwrap() {
+            step.happen(&runtime).await.unwrap();
+        }
+    }
+    let rows = rows.lock().unwrap();
+    rows.iter().map(told).collect()
+}
+
+/// A row without what differs from one life to the next: times, and the numbers of processes.
+fn told(row: &Value) -> Value {
+    let mut row = row.clone();
+    for about in ["pod", "container"] {
+        let Some(fields) = row["request"][about].as_object_mut() else {
+            continue;
+        };
+        for (key, value) in fields {
+            if key == "pid" || key.ends_with("At") {
+                *value = "some".into();
+            }
+        }
+    }
+    row
 }
 
 #[rstest]
@@ -53,15 +101,20 @@ async fn a_pods_life_is_told_as_the_fake_runtime_tells_it(
     #[values(V1_7, V2)] containerd: Containerd,
 ) {
     let node = Node::start(containerd).await;
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("life.jsonl");
-    record(&node, &file).await;
-    if let Some(kept) = std::env::var_os("KEEP_RECORDING") {
-        std::fs::copy(
-            &file,
-            Path::new(&kept).join(format!("{containerd:?}.jsonl")),
-        )
-        .unwrap();
+    let since = node.log().from_now();
+    let (rows, connection) = recorder(&node.nri_socket(), 0x7ff).await;
+    Plugin::asked_by(&since).await;
+    live(&node).await;
+    connection.leave().await;
+
+    let rows = rows.lock().unwrap().clone();
+    if let Some(directory) = std::env::var_os("KEEP_RECORDING") {
+        let lines: String = rows.iter().map(|row| format!("{row}\n")).collect();
+        let file = format!("life-{containerd:?}.jsonl");
+        std::fs::write(Path::new(&directory).join(file), lines).unwrap();
     }
-    unreachable!()
+    let version = rows[0]["request"]["runtimeVersion"].as_str().unwrap();
+    let profile = Profile::find(version).unwrap();
+    let recorded: Vec<Value> = rows.iter().map(told).collect();
+    assert_eq!(live_again(profile, &rows).await, recorded);
 }

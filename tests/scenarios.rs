@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use fake_runtime::launch::Launch;
 use fake_runtime::pod::Simulation;
 use fake_runtime::replay::Whom;
 use fake_runtime::scenario::{Played, Scenario};
@@ -18,10 +19,7 @@ fn scenarios() -> Vec<PathBuf> {
 
 #[tokio::test]
 async fn every_scenario_comes_out_as_it_expects() {
-    let plugin = Whom::Start {
-        path: env!("CARGO_BIN_EXE_nri-plugin").into(),
-        args: Vec::new(),
-    };
+    let plugin = Whom::Start(vec![Launch::new(env!("CARGO_BIN_EXE_nri-plugin"))]);
     let mut containers = 0;
     for path in scenarios() {
         let scenario = Scenario::read(&path)

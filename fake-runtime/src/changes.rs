@@ -1,11 +1,13 @@
 //! What changed in a container's OCI spec, item by item, for people and for scripts.
 
+mod ignored;
 mod list;
 mod text;
 
 use std::fmt;
 
 use crate::one_line::on_one_line;
+pub use ignored::ignored;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -97,7 +99,7 @@ fn others(at: &str, before: &Value, after: &Value, changes: &mut Vec<Change>) {
                 changes,
             );
         }
-    } else if before != after && !(is_nothing(before) && is_nothing(after)) {
+    } else if before != after && !(is_nothing(at, before) && is_nothing(at, after)) {
         let side = |value: &Value| (!value.is_null()).then(|| value.clone());
         let (what, key) = match at.split_once('.') {
             Some(("annotations", key)) => ("annotation", key),
@@ -112,12 +114,17 @@ fn others(at: &str, before: &Value, after: &Value, changes: &mut Vec<Change>) {
     }
 }
 
-/// Absent, or an object of nothing but lists that were taken out of it.
-fn is_nothing(value: &Value) -> bool {
+/// Absent, or an object of nothing but lists that were taken out of it. A map from names, as that of net devices, is
+/// something even where nothing is said of what is named.
+fn is_nothing(at: &str, value: &Value) -> bool {
+    const HOLD_LISTS: [&str; 4] = ["hooks", "linux", "linux.resources", "process"];
     match value {
         Value::Null => true,
-        Value::Object(fields) => fields.values().all(is_nothing),
         Value::Array(items) => items.is_empty(),
+        Value::Object(fields) if HOLD_LISTS.contains(&at) => fields
+            .iter()
+            .all(|(key, value)| is_nothing(&format!("{at}.{key}"), value)),
+        Value::Object(fields) => fields.is_empty(),
         _ => false,
     }
 }
@@ -174,6 +181,15 @@ mod tests {
                 "~ annotation a=2, was 1",
                 r#"+ linux.intelRdt {"closID":"gold"}"#,
             ]
+        );
+    }
+
+    #[test]
+    fn a_net_device_that_keeps_its_name_is_a_change() {
+        let with = json!({ "/linux": { "netDevices": { "eth1": {} } } });
+        assert_eq!(
+            lines(json!({}), with),
+            [r#"+ linux.netDevices {"eth1":{}}"#]
         );
     }
 

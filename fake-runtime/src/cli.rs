@@ -3,6 +3,8 @@
 mod asking;
 mod bench;
 mod check;
+mod junit;
+mod plugins;
 mod record;
 pub mod replay;
 pub mod show;
@@ -54,6 +56,18 @@ enum Command {
     Record(record::Args),
     Replay(replay::Args),
     Vectors(vectors::Args),
+}
+
+/// Who reads results of a test.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+enum Report {
+    /// People.
+    #[default]
+    Text,
+    /// Scripts.
+    Json,
+    /// CI.
+    Junit,
 }
 
 /// Who reads the output.

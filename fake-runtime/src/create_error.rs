@@ -48,6 +48,11 @@ pub enum Reason {
         message: String,
     },
 
+    /// A plugin asked for a change of the container in creation, or two for one of the same container. In containerd's
+    /// words.
+    #[error("{0}")]
+    Updates(String),
+
     /// A validator was too slow, died, or has gone since the last request.
     #[error("validator plugin {plugin} failed: {why}")]
     ValidatorFailed {
@@ -153,6 +158,7 @@ impl Reason {
             Self::Conflict { .. }
             | Self::Plugin { .. }
             | Self::ValidatorFailed { .. }
+            | Self::Updates(_)
             | Self::Rejected { .. } => words.asking.to_owned(),
             Self::OciRuntime { .. } => words.oci_runtime.to_owned(),
             Self::RuntimeDied(_) => format!("{} ", profile.runtime),

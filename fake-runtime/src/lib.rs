@@ -27,6 +27,8 @@ pub mod create;
 pub mod create_error;
 pub mod host;
 pub mod jsonl;
+pub mod launch;
+pub mod life;
 pub mod nvidia;
 pub mod oci;
 pub mod oci_runtime;

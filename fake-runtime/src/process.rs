@@ -50,7 +50,11 @@ impl Exit {
     /// Its status and, of what it left on stderr, the line that says most: the first of a panic, otherwise the last.
     #[must_use]
     pub fn in_short(&self) -> String {
-        let last = || self.stderr.trim_end().lines().last().map(str::to_owned);
+        // A plugin that ended as it should has logged something, too.
+        let last = || {
+            let last = self.stderr.trim_end().lines().last();
+            last.filter(|_| !self.status.success()).map(str::to_owned)
+        };
         match self.panic().or_else(last) {
             Some(line) => format!("{}: {line}", self.status),
             None => self.status.to_string(),
@@ -94,6 +98,7 @@ impl fmt::Display for Exit {
 pub struct PluginCommand {
     path: PathBuf,
     command: Command,
+    stdin: Stdio,
 }
 
 impl PluginCommand {
@@ -101,7 +106,12 @@ impl PluginCommand {
     pub fn new(path: impl AsRef<Path>) -> Self {
         let path = path.as_ref().to_owned();
         let command = Command::new(&path);
-        Self { path, command }.without_envs(is_for_plugins)
+        Self {
+            path,
+            command,
+            stdin: Stdio::null(),
+        }
+        .without_envs(is_for_plugins)
     }
 
     /// The binary at `path` with these arguments, as it connects to a runtime at `socket`: `{socket}` in an argument
@@ -148,6 +158,12 @@ impl PluginCommand {
         self
     }
 
+    /// Has its standard input be this; otherwise it has none.
+    pub(crate) fn stdin(mut self, stdin: impl Into<Stdio>) -> Self {
+        self.stdin = stdin.into();
+        self
+    }
+
     /// Starts it in another directory.
     #[must_use]
     pub fn current_dir(mut self, dir: impl AsRef<Path>) -> Self {
@@ -163,7 +179,7 @@ impl PluginCommand {
     pub fn spawn(mut self) -> Result<PluginProcess, SpawnError> {
         let spawned = self
             .command
-            .stdin(Stdio::null())
+            .stdin(self.stdin)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .kill_on_drop(true)

@@ -54,6 +54,10 @@ pub struct Profile {
     pub lifecycle_calls: bool,
     /// Whether an inventory that is too large for one message is sent in several; otherwise the plugin is dropped.
     pub splits_synchronize: bool,
+    /// Whether a plugin that the runtime starts itself is told what is there already.
+    pub synchronizes_preinstalled: bool,
+    /// Whether a pod that is stopped is still told of with what its own container's spec says.
+    pub stopped_pod_spec: bool,
     /// Whether plugins may judge the outcome through ValidateContainerAdjustment.
     pub validators: bool,
     /// What a CreateContainer request carries beyond what every version sends.

@@ -1,31 +1,34 @@
 //! Creating containers for a plugin, and keeping what came of them.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use nri_proto::api::CreateContainerRequest;
 
 use crate::create::name_of;
-use crate::process::{PluginCommand, PluginProcess, SpawnError};
+use crate::launch::Launch;
+use crate::life::{Happened, Step};
+use crate::process::{PluginProcess, SpawnError};
 use crate::product::{Decision, Product};
-use crate::runtime::{Builder, Created, FakeRuntime, Refused, StartError, WaitedInVain};
+use crate::runtime::{
+    Builder, Created, FakeRuntime, NotThere, Received, Refused, StartError, Turn, WaitedInVain,
+};
+use crate::scenario::Played;
 
 /// How long the log of a plugin may lag behind its answer.
 const LOG_LAG: Duration = Duration::from_secs(1);
+/// How long the runtime may take to notice that a plugin is gone.
+const RUNTIME_LAG: Duration = Duration::from_millis(200);
+/// How often several processes are looked at.
+const LOOK: Duration = Duration::from_millis(10);
 /// How long somebody has who starts a plugin by hand.
 const BY_HAND: Duration = Duration::from_secs(24 * 3600);
 
-/// The plugin for which containers are created.
+/// The plugins for which containers are created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Whom {
-    /// A binary that is started.
-    Start {
-        /// The binary.
-        path: PathBuf,
-        /// Its arguments, as [`PluginCommand::on_socket`] takes them.
-        args: Vec<OsString>,
-    },
+    /// Binaries that are started, at least one.
+    Start(Vec<Launch>),
     /// Whoever connects to this socket.
     Listen(PathBuf),
 }
@@ -43,8 +46,21 @@ pub enum ReplayError {
     #[error(transparent)]
     NotRegistered(#[from] WaitedInVain),
     /// The plugin ended instead of registering; with its status and what it said.
-    #[error("the plugin ended, {0}")]
-    Ended(String),
+    #[error("the plugin {path} ended, {exit}")]
+    Ended {
+        /// The plugin's binary.
+        path: PathBuf,
+        /// How.
+        exit: String,
+    },
+    /// The runtime does not take the plugin.
+    #[error("{plugin} was refused: {why}")]
+    Refused {
+        /// Who.
+        plugin: String,
+        /// The runtime's reason.
+        why: String,
+    },
 }
 
 /// A container, and what became of it.
@@ -62,7 +78,7 @@ pub struct Container {
 #[derive(Debug)]
 pub struct Replay {
     runtime: FakeRuntime,
-    process: Option<PluginProcess>,
+    processes: Vec<(PathBuf, PluginProcess)>,
     /// How its log is read. A plugin that told nothing of the first container is another than this knows.
     read: Option<fn(&str) -> Option<Decision>>,
 }
@@ -78,50 +94,125 @@ impl Replay {
         whom: &Whom,
         product: &Product,
     ) -> Result<Self, ReplayError> {
-        let (runtime, process) = match whom {
-            Whom::Start { path, args } => {
+        let mut processes = Vec::new();
+        let runtime = match whom {
+            Whom::Start(plugins) => {
                 let runtime = builder.start().await?;
-                let command = PluginCommand::on_socket(path, args, runtime.socket_path())
-                    .envs(product.envs.iter().copied());
-                (runtime, Some(command.spawn()?))
+                for plugin in plugins {
+                    let known = product.envs.iter();
+                    let plugin = known.fold(plugin.clone(), |it, (key, value)| {
+                        it.default_env(key, value)
+                    });
+                    processes.push((plugin.path().to_owned(), plugin.start(&runtime)?));
+                }
+                runtime
             }
-            Whom::Listen(socket) => (
-                builder.socket(socket).patience(BY_HAND).start().await?,
-                None,
-            ),
+            Whom::Listen(socket) => builder.socket(socket).patience(BY_HAND).start().await?,
         };
         Ok(Self {
             runtime,
             read: product.decision,
-            process,
+            processes,
         })
     }
 
-    /// Waits until the plugin is registered.
+    /// Waits until every plugin is registered.
     ///
     /// # Errors
     ///
-    /// It is not in time, or ended instead.
+    /// One is not in time, was refused, or ended instead.
     pub async fn registered(&mut self) -> Result<(), ReplayError> {
-        let ended = async {
-            match &mut self.process {
-                Some(process) => process.exited().await,
-                None => std::future::pending().await,
-            }
+        let all = self.processes.len().max(1);
+        let refused = |received: &Received| match received {
+            Received::Rejected { plugin, why } => Some(ReplayError::Refused {
+                plugin: plugin.clone(),
+                why: why.clone(),
+            }),
+            _ => None,
         };
         tokio::select! {
-            registered = self.runtime.plugin_registered() => Ok(registered.map(drop)?),
-            exit = ended => Err(ReplayError::Ended(match exit {
-                Ok(exit) => exit.to_string(),
-                Err(error) => error.to_string(),
-            })),
+            biased;
+            registered = self.runtime.registrations(all) => Ok(registered?),
+            Ok(refused) = self.runtime.received_one("a refusal", refused) => Err(refused),
+            ended = ended(&mut self.processes) => {
+                // The runtime's reason, where it had one, says more than how the plugin took it.
+                let refused = self.runtime.received_one("a refusal", refused);
+                match tokio::time::timeout(RUNTIME_LAG, refused).await {
+                    Ok(Ok(refused)) => Err(refused),
+                    _ => Err(ended),
+                }
+            }
         }
+    }
+
+    /// The plugins that did not come through it, with why and what they left on stderr. Those that are still there are
+    /// ended.
+    pub async fn finish(self) -> Vec<Failed> {
+        let closed: Vec<_> = self
+            .runtime
+            .received()
+            .into_iter()
+            .filter_map(|received| match received {
+                Received::Closed { plugin, why } => Some((plugin, why)),
+                _ => None,
+            })
+            .collect();
+        let mut failed = Vec::new();
+        for (path, mut process) in self.processes {
+            let patience = match closed.is_empty() {
+                true => Duration::ZERO,
+                false => LOG_LAG,
+            };
+            match tokio::time::timeout(patience, process.exited()).await {
+                Ok(Ok(exit)) => failed.push(Failed {
+                    plugin: path.display().to_string(),
+                    why: format!("ended, {}", exit.in_short()),
+                    stderr: exit.stderr,
+                }),
+                _ if closed.is_empty() => {}
+                _ => failed.push(Failed {
+                    plugin: path.display().to_string(),
+                    why: "lost its connection".to_owned(),
+                    stderr: process
+                        .kill()
+                        .await
+                        .map(|exit| exit.stderr)
+                        .unwrap_or_default(),
+                }),
+            }
+        }
+        if failed.is_empty() {
+            let lost = closed.into_iter().map(|(plugin, why)| Failed {
+                plugin,
+                why: format!("lost its connection: {why}"),
+                stderr: String::new(),
+            });
+            failed.extend(lost);
+        }
+        failed
     }
 
     /// The runtime.
     #[must_use]
     pub fn runtime(&self) -> &FakeRuntime {
         &self.runtime
+    }
+
+    /// Has something else happen to a pod or a container.
+    ///
+    /// # Errors
+    ///
+    /// There is no such pod or container.
+    pub async fn turn(&mut self, step: Step) -> Result<Played, NotThere> {
+        let what = step.to_string();
+        let turn = match step.happen(&self.runtime).await? {
+            Happened::Turn(turn) => turn,
+            Happened::Created(_) => Turn::default(),
+        };
+        Ok(Played::Turn {
+            what,
+            turn: Box::new(turn),
+        })
     }
 
     /// Creates a container.
@@ -164,7 +255,7 @@ impl Replay {
 
     /// The next decision that the log tells of and that is the `wanted` one.
     async fn decision(&mut self, wanted: impl Fn(&Decision) -> bool) -> Option<Decision> {
-        let (process, read) = (self.process.as_mut()?, self.read?);
+        let ((_, process), read) = (self.processes.first_mut()?, self.read?);
         let decision = loop {
             match process.next_in_log(LOG_LAG, read).await {
                 // Of a container that nobody waits for: faults ask about some.
@@ -174,6 +265,31 @@ impl Replay {
         };
         self.read = decision.as_ref().map(|_| read);
         decision
+    }
+}
+
+/// A plugin that did not come through a replay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failed {
+    /// Which.
+    pub plugin: String,
+    /// What became of it.
+    pub why: String,
+    /// What it left on stderr.
+    pub stderr: String,
+}
+
+/// The first of the processes to end.
+async fn ended(processes: &mut [(PathBuf, PluginProcess)]) -> ReplayError {
+    loop {
+        for (path, process) in &mut *processes {
+            if let Ok(exit) = tokio::time::timeout(Duration::ZERO, process.exited()).await {
+                let exit = exit.map_or_else(|error| error.to_string(), |exit| exit.to_string());
+                let path = path.clone();
+                return ReplayError::Ended { path, exit };
+            }
+        }
+        tokio::time::sleep(LOOK).await;
     }
 }
 

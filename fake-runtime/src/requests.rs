@@ -10,6 +10,7 @@ use nri_proto::api::CreateContainerRequest;
 use serde_json::Value;
 
 use crate::jsonl::{self, JsonlError};
+use crate::life::Step;
 use crate::one_line::on_one_line;
 use crate::pod::manifest::{Manifest, ManifestError, documents};
 use crate::pod::{self, Asked, PodError, Simulation};
@@ -67,6 +68,20 @@ pub struct Requests {
     pub unknown: Vec<Option<String>>,
     /// What a manifest does not tell, or tells in vain, a line each.
     pub notes: Vec<String>,
+    /// Every turn of the pods' lives, where it is a recording of more than the requests.
+    pub life: Vec<Step>,
+}
+
+impl Requests {
+    /// What happens: the life that was recorded, or every container created.
+    #[must_use]
+    pub fn steps(self) -> Vec<Step> {
+        if self.life.is_empty() {
+            let create = |request| Step::Create(Box::new(request));
+            return self.requests.into_iter().map(create).collect();
+        }
+        self.life
+    }
 }
 
 /// What a file holds.
@@ -76,6 +91,8 @@ enum Content {
         /// The recorded containerd.
         profile: Option<&'static Profile>,
         requests: Vec<CreateContainerRequest>,
+        /// More than the requests, or nothing.
+        life: Vec<Step>,
     },
 }
 
@@ -142,7 +159,20 @@ fn content(path: &Path, text: &str) -> Result<Content, RequestsError> {
         return Err(RequestsError::Nothing(path.to_owned()));
     }
     let profile = rows.iter().find_map(sent::runtime);
-    Ok(Content::Requests { profile, requests })
+    let life: Result<Vec<_>, _> = rows.iter().map(Step::of_row).collect();
+    let life = life.map_err(|source| RequestsError::Request {
+        path: path.to_owned(),
+        source,
+    })?;
+    let mut life: Vec<Step> = life.into_iter().flatten().collect();
+    if life.len() <= requests.len() {
+        life.clear();
+    }
+    Ok(Content::Requests {
+        profile,
+        requests,
+        life,
+    })
 }
 
 /// A manifest, or requests as YAML.
@@ -161,6 +191,7 @@ fn in_yaml(path: &Path, text: &str) -> Result<Content, RequestsError> {
     let requests = documents.iter().map(|document| of_request(path, document));
     Ok(Content::Requests {
         profile: None,
+        life: Vec::new(),
         requests: requests.collect::<Result<_, _>>()?,
     })
 }
@@ -193,11 +224,16 @@ fn request_in(row: &Value) -> Option<&Value> {
 impl Content {
     fn requests(self, path: &Path, simulation: &Simulation) -> Result<Requests, RequestsError> {
         match self {
-            Self::Requests { profile, requests } => Ok(Requests {
+            Self::Requests {
+                profile,
+                requests,
+                life,
+            } => Ok(Requests {
                 profile: profile.unwrap_or(simulation.profile),
                 unknown: vec![None; requests.len()],
                 requests,
                 notes: Vec::new(),
+                life,
             }),
             Self::Manifest(manifest) => of_pods(path, *manifest, simulation),
         }
@@ -221,6 +257,7 @@ fn of_pods(
         requests: Vec::new(),
         unknown: Vec::new(),
         notes: manifest.notes,
+        life: Vec::new(),
     };
     if !manifest.passed_over.is_empty() {
         let names = manifest.passed_over.join(", ");

@@ -3,36 +3,49 @@
 mod builder;
 mod calls;
 mod creation;
+mod default_validator;
 mod expectation;
 mod faults;
 mod hub;
 mod identity;
+mod life;
 mod link;
 mod plan;
 mod plugin;
 mod received;
 mod registration;
+mod running;
 mod server;
 mod socket;
 mod synchronize;
+mod telling;
+mod updates;
 mod validation;
 
+use std::io;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use nri_proto::api::{Container, CreateContainerRequest, PodSandbox};
+use tokio::net::UnixStream;
 
 pub use builder::{Builder, StartError};
 pub use creation::{Asked, Created, Refused};
+pub use default_validator::DefaultValidator;
 pub use expectation::{Expectation, Unmet};
 pub use faults::{Cut, Fault, FaultError};
 pub use hub::WaitedInVain;
+pub use life::{NotThere, Turn};
 pub use link::{Pace, Streams};
 pub use plan::Call;
 pub use plugin::PluginInfo;
 pub use received::Received;
+pub use registration::Given;
+pub use running::{UpdateFate, Updated};
 pub use socket::SocketError;
+pub use telling::{Heard, Told};
 
 use crate::create::{CreateError, Reason};
 use crate::oci::Spec;
@@ -74,6 +87,22 @@ impl FakeRuntime {
     #[must_use]
     pub fn socket_path(&self) -> &Path {
         self.socket.path()
+    }
+
+    /// Takes the runtime's end of a connection to a plugin that it has started itself, as containerd starts what is in
+    /// its plugin directory. [`Launch`](crate::launch::Launch) does all of it.
+    ///
+    /// # Errors
+    ///
+    /// It is no unix socket.
+    pub fn connect(&self, ours: OwnedFd, given: Given) -> io::Result<()> {
+        let stream = std::os::unix::net::UnixStream::from(ours);
+        stream.set_nonblocking(true)?;
+        let stream = UnixStream::from_std(stream)?;
+        if let Some(server) = &*lock(&self.server) {
+            server.give(stream, given);
+        }
+        Ok(())
     }
 
     /// Waits until a plugin is registered, configured and synchronized, and says which: the first in the order of

@@ -1,15 +1,17 @@
 //! A plugin's process on a runtime of its own.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use nri_proto::api::CreateContainerRequest;
 
 use super::{Outcome, Samples};
 use crate::create::Answer;
-use crate::process::{Exit, PluginCommand, PluginProcess};
+use crate::launch::Launch;
+use crate::process::{Exit, PluginProcess};
 use crate::profile::{Profile, REQUEST_TIMEOUT_MS};
+use crate::replay::Whom;
 use crate::runtime::{Asked, Builder, FakeRuntime, PluginInfo, Received};
 
 /// How long a plugin may take to register, or to notice that its connection is gone.
@@ -33,8 +35,8 @@ const REQUEST_TIMEOUT: Duration = Duration::from_millis(REQUEST_TIMEOUT_MS.unsig
 /// ```
 #[derive(Clone, Debug)]
 pub struct Subject {
-    path: PathBuf,
-    args: Vec<OsString>,
+    plugin: Whom,
+    listening: Option<fn(&Path)>,
     pub(super) profile: &'static Profile,
     pub(super) samples: Samples,
     request_timeout: Duration,
@@ -45,9 +47,16 @@ impl Subject {
     /// A plugin binary without arguments, asked by the default profile about containers of every kind.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self::of(Whom::Start(vec![Launch::new(path)]))
+    }
+
+    /// A plugin that is started otherwise; of several the first is checked. Where it is only listened for, each check
+    /// waits until it connects.
+    #[must_use]
+    pub fn of(plugin: Whom) -> Self {
         Self {
-            path: path.into(),
-            args: Vec::new(),
+            plugin,
+            listening: None,
             profile: Default::default(),
             samples: Samples::default(),
             request_timeout: REQUEST_TIMEOUT,
@@ -58,8 +67,19 @@ impl Subject {
     /// Appends arguments, as [`PluginCommand::on_socket`] takes them.
     #[must_use]
     pub fn args(mut self, args: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
-        self.args.extend(args.into_iter().map(Into::into));
+        if let Whom::Start(plugins) = &mut self.plugin {
+            plugins[0] = plugins[0].clone().args(args);
+        }
         self
+    }
+
+    /// Calls this with the socket's path whenever a plugin that is listened for can connect.
+    #[must_use]
+    pub fn listening(self, listening: fn(&Path)) -> Self {
+        Self {
+            listening: Some(listening),
+            ..self
+        }
     }
 
     /// Plays another version of containerd.
@@ -91,18 +111,37 @@ impl Subject {
 
     /// What a runtime for this plugin starts from.
     pub(super) fn builder(&self) -> Builder {
-        FakeRuntime::builder()
+        let builder = match &self.plugin {
+            Whom::Start(_) => FakeRuntime::builder(),
+            Whom::Listen(socket) => FakeRuntime::builder().socket(socket),
+        };
+        builder
             .profile(self.profile)
             .request_timeout(self.request_timeout)
             .patience(self.patience)
     }
 
+    /// The same with ten times the time.
+    pub(super) fn patient_builder(&self) -> Builder {
+        self.builder()
+            .request_timeout(10 * self.request_timeout)
+            .patience(10 * self.patience)
+    }
+
     /// Starts the plugin on the runtime, and does not wait for it.
     pub(super) fn start_on(&self, runtime: FakeRuntime) -> Result<Session, Outcome> {
-        let command = PluginCommand::on_socket(&self.path, &self.args, runtime.socket_path());
-        let process = command
-            .spawn()
-            .map_err(|error| Outcome::Failed(error.to_string()))?;
+        let process = match &self.plugin {
+            Whom::Start(plugins) => {
+                let started = plugins[0].start(&runtime);
+                Some(started.map_err(|error| Outcome::Failed(error.to_string()))?)
+            }
+            Whom::Listen(socket) => {
+                if let Some(listening) = self.listening {
+                    listening(socket);
+                }
+                None
+            }
+        };
         Ok(Session { runtime, process })
     }
 
@@ -142,7 +181,8 @@ pub(super) async fn start(builder: Builder) -> Result<FakeRuntime, Outcome> {
 /// A plugin's process on a runtime.
 pub(super) struct Session {
     pub(super) runtime: FakeRuntime,
-    pub(super) process: PluginProcess,
+    /// `None` where somebody else has started it.
+    process: Option<PluginProcess>,
 }
 
 /// Why a plugin that was asked gave no answer.
@@ -188,10 +228,19 @@ impl Session {
             Received::Rejected { why, .. } => Some(Err(why.clone())),
             _ => None,
         };
+        let by_hand = self.process.is_none();
         let waited = tokio::select! {
             biased;
-            admitted = self.runtime.received_one("a registration", admitted) => admitted,
-            exit = self.process.exited() => {
+            admitted = async {
+                loop {
+                    let admitted = self.runtime.received_one("a registration", admitted).await;
+                    // Whoever starts it by hand takes the time that it takes.
+                    if admitted.is_ok() || !by_hand || !self.runtime.received().is_empty() {
+                        break admitted;
+                    }
+                }
+            } => admitted,
+            exit = exited(&mut self.process) => {
                 // The runtime's reason, where it had one, says more than how the plugin took it.
                 let rejected = self.runtime.received_one("a registration", admitted);
                 match tokio::time::timeout(RUNTIME_LAG, rejected).await {
@@ -255,7 +304,7 @@ impl Session {
 
     /// How the process ended, where it has or is about to.
     pub(super) async fn exit_soon(&mut self) -> Option<String> {
-        let exit = tokio::time::timeout(Duration::from_secs(1), self.process.exited())
+        let exit = tokio::time::timeout(Duration::from_secs(1), exited(&mut self.process))
             .await
             .ok()?;
         Some(ended(exit))
@@ -270,8 +319,16 @@ impl Session {
         tokio::select! {
             biased;
             plugin = came_back => plugin.map_or(Reaction::Nothing, Reaction::CameBack),
-            exit = self.process.exited() => exit.map_or(Reaction::Nothing, Reaction::Ended),
+            exit = exited(&mut self.process) => exit.map_or(Reaction::Nothing, Reaction::Ended),
         }
+    }
+}
+
+/// The end of the process, if it is ours.
+async fn exited(process: &mut Option<PluginProcess>) -> std::io::Result<Exit> {
+    match process {
+        Some(process) => process.exited().await,
+        None => std::future::pending().await,
     }
 }
 

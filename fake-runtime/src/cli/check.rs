@@ -1,23 +1,28 @@
 //! `fake-runtime check`.
 
-use std::ffi::OsString;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::check::{Check, Group, Outcome, Samples, Subject};
 use crate::pod::manifest;
 use clap::builder::styling::Style;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use clap::error::ErrorKind;
 use serde::Serialize;
 
 use super::asking::Asking;
+use super::junit::{self, Case};
+use super::plugins::{self, Plugins};
 use super::show::{DIM, GREEN, RED, YELLOW};
-use super::{Output, Result, Verdict};
+use super::{Report, Result, Verdict};
 
 const EXAMPLES: &str = "\
 Examples:
   fake-runtime check --plugin ./my-plugin
   fake-runtime check --plugin ./my-plugin -- -nri-socket {socket}
+  fake-runtime check --plugin ./10-my-plugin --config my-plugin.conf
+  fake-runtime check --listen /tmp/nri.sock --only answers        # and start the plugin in a debugger
+  fake-runtime check --plugin ./my-plugin --output junit > check.xml
   fake-runtime check --plugin ./my-plugin --only conformance
   fake-runtime check --plugin ./my-plugin --only deadline --only restart --output json
   fake-runtime check --plugin ./my-plugin --pod pod-that-it-adjusts.yaml --runtime cri-o-1.37";
@@ -32,9 +37,6 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// The plugin binary
-    #[arg(long, value_name = "PATH")]
-    plugin: PathBuf,
     /// Only this check, or the checks of this group; may be given more than once
     #[arg(long, value_name = "CHECK", value_parser = checks())]
     only: Vec<Only>,
@@ -43,13 +45,11 @@ pub(super) struct Args {
     /// Ask about the containers of this Pod manifest too; may be given more than once
     #[arg(long, value_name = "FILE")]
     pod: Vec<PathBuf>,
-    /// text for people, json for one object a line
+    /// text for people, json for one object a line, junit for CI
     #[arg(long, value_enum, default_value_t)]
-    output: Output,
-    /// The plugin's arguments; {socket} in them is the path of the NRI socket, and where none has it,
-    /// --socket-path=PATH is appended
-    #[arg(last = true, value_name = "ARGS")]
-    args: Vec<OsString>,
+    output: Report,
+    #[command(flatten)]
+    plugins: Plugins,
 }
 
 #[derive(Serialize)]
@@ -66,14 +66,22 @@ impl Args {
         for file in &self.pod {
             pods.extend(manifest::read(file)?);
         }
-        let subject = Subject::new(self.plugin.canonicalize().map_err(|error| {
-            format!("cannot find the plugin {}: {error}", self.plugin.display())
-        })?)
-        .args(self.args)
-        .profile(self.asking.profile().unwrap_or_default())
-        .samples(Samples::with(pods));
+        if self.plugins.plugin.len() > 1 {
+            let message = "one plugin is checked at a time";
+            return Err(clap::Error::raw(ErrorKind::TooManyValues, message).into());
+        }
+        // Where it cannot be written, nothing can.
+        let listening: fn(&Path) = match self.output {
+            Report::Json => |socket| drop(plugins::say_json(&mut anstream::stdout(), socket)),
+            _ => |socket| drop(plugins::say(&mut anstream::stdout(), socket)),
+        };
+        let subject = Subject::of(self.plugins.whom()?)
+            .listening(listening)
+            .profile(self.asking.profile().unwrap_or_default())
+            .samples(Samples::with(pods));
         super::block_on(async {
             let mut passed_any = false;
+            let mut cases = Vec::new();
             let mut verdict = Verdict::Same;
             for group in Group::ALL {
                 let chosen = |check: &Check| {
@@ -89,21 +97,23 @@ impl Args {
                         Outcome::Failed(_) => 1,
                         Outcome::Skipped(_) => 2,
                     }] += 1;
+                    cases.push(case(*check, &outcome));
                     line(out, self.output, *check, &outcome)?;
                     out.flush()?;
                     if *check == Check::Registration && matches!(outcome, Outcome::Failed(_)) {
-                        if self.output == Output::Text && made < checks.len() {
+                        if self.output == Report::Text && made < checks.len() {
                             writeln!(
                                 out,
                                 "nothing else can be checked of a plugin that does not register"
                             )?;
                         }
+                        self.junit(out, &cases)?;
                         return Ok(Verdict::Different);
                     }
                 }
                 let [passed, failed, skipped] = counts;
                 passed_any |= passed > 0;
-                if self.output == Output::Text && !checks.is_empty() {
+                if self.output == Report::Text && !checks.is_empty() {
                     writeln!(
                         out,
                         "{}: {passed} passed, {failed} failed, {skipped} skipped",
@@ -117,6 +127,7 @@ impl Args {
                     (Group::Robustness, _) => verdict,
                 };
             }
+            self.junit(out, &cases)?;
             // Where everything was skipped, nothing was shown.
             Ok(if passed_any {
                 verdict
@@ -127,13 +138,37 @@ impl Args {
     }
 }
 
+impl Args {
+    fn junit(&self, out: &mut dyn Write, cases: &[Case]) -> std::io::Result<()> {
+        match self.output {
+            Report::Junit => write!(out, "{}", junit::document("fake-runtime check", cases)),
+            Report::Text | Report::Json => Ok(()),
+        }
+    }
+}
+
+fn case(check: Check, outcome: &Outcome) -> Case {
+    Case {
+        class: check.group().name().to_owned(),
+        name: check.name().to_owned(),
+        outcome: match outcome {
+            Outcome::Passed(_) => junit::Outcome::Passed,
+            Outcome::Failed(seen) => junit::Outcome::Failed(seen.clone()),
+            Outcome::Skipped(why) => junit::Outcome::Skipped(why.clone()),
+        },
+    }
+}
+
 fn line(
     out: &mut dyn Write,
-    output: Output,
+    output: Report,
     check: Check,
     outcome: &Outcome,
 ) -> std::io::Result<()> {
-    if output == Output::Json {
+    if output == Report::Junit {
+        return Ok(());
+    }
+    if output == Report::Json {
         serde_json::to_writer(
             &mut *out,
             &Line {

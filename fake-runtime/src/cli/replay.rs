@@ -5,21 +5,23 @@ mod shown;
 mod watch;
 
 use std::collections::HashSet;
-use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::create::name_of;
+use crate::life::Step;
 use crate::one_line::last_line;
 use crate::product::Product;
-use crate::replay::{Replay, Whom};
+use crate::replay::Replay;
 use crate::requests::Requests;
 use crate::runtime::FakeRuntime;
-use crate::scenario::Scenario;
+use crate::scenario::{Played, Scenario};
 use clap::error::ErrorKind;
 
+use super::junit;
+use super::plugins::Plugins;
 use super::simulate::Simulate;
-use super::{Output, Result, Verdict};
+use super::{Report, Result, Verdict};
 use golden::Goldens;
 use shown::Shown;
 use watch::Watch;
@@ -29,6 +31,8 @@ Examples:
   fake-runtime replay pod.yaml --plugin ./my-plugin -- --my-flag
   fake-runtime replay requests.jsonl.gz --plugin ./my-plugin -- -nri-socket {socket}
   fake-runtime replay pod.yaml --gpus 2 --listen /tmp/nri.sock    # and start the plugin by hand
+  fake-runtime replay pod.yaml --plugin './a -idx 10' --plugin './b -idx 20' -- -nri-socket {socket}
+  fake-runtime replay pod.yaml --plugin ./10-my-plugin --config my-plugin.conf --env DEBUG=1
   fake-runtime replay pods/*.yaml --expect goldens --plugin ./my-plugin
   fake-runtime replay pods/*.yaml --expect goldens --update --plugin ./my-plugin
   fake-runtime replay scenario.yaml --watch --plugin ./my-plugin
@@ -52,18 +56,11 @@ A scenario file stages a tree, creates containers and lets things go wrong in be
 /// compared with files of an earlier run.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-#[command(group(clap::ArgGroup::new("whom").required(true).args(["plugin", "listen"])))]
 pub struct Args {
     /// Manifests of Pods and workloads, scenarios (YAML or JSON), recordings (JSON lines, plain or gzipped),
     /// CreateContainer requests (JSON, YAML, or a log of NRI's logger plugin); directories of such; - is stdin
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The plugin binary; each file is replayed to a process of its own
-    #[arg(long, value_name = "PATH")]
-    plugin: Option<PathBuf>,
-    /// Wait on this socket for a plugin that somebody else starts
-    #[arg(long, value_name = "SOCKET")]
-    listen: Option<PathBuf>,
     /// Compare with the files of this directory, and print what differs
     #[arg(long, value_name = "DIR")]
     expect: Option<PathBuf>,
@@ -73,15 +70,13 @@ pub struct Args {
     /// Do it again whenever the plugin binary or one of the files changes
     #[arg(long)]
     watch: bool,
-    /// text for people, json for one object a line
+    /// text for people, json for one object a line, junit for CI
     #[arg(long, value_enum, default_value_t)]
-    output: Output,
+    output: Report,
     #[command(flatten)]
     simulate: Simulate,
-    /// The plugin's arguments; {socket} in them is the path of the NRI socket, and where none has it,
-    /// --socket-path=PATH is appended
-    #[arg(last = true, value_name = "ARGS", requires = "plugin")]
-    args: Vec<OsString>,
+    #[command(flatten)]
+    plugins: Plugins,
 }
 
 /// What is in a file.
@@ -115,19 +110,25 @@ impl Args {
     async fn replay_all(&self, out: &mut dyn Write, product: &Product) -> Result {
         let mut goldens = self.expect.as_deref().map(Goldens::new);
         let mut as_expected = true;
+        let mut cases = Vec::new();
         for (file, play) in self.to_play()? {
-            let shown = self.replay(&file, play, product).await?;
-            as_expected &= shown.as_expected();
+            let shown = self.replay(out, &file, play, product).await?;
+            as_expected &= shown.as_expected(goldens.is_some());
+            cases.extend(shown.cases(&file.display().to_string()));
             match self.output {
                 _ if goldens.is_some() => {}
-                Output::Text => shown.print(out)?,
-                Output::Json => shown.print_json(out)?,
+                Report::Text => shown.print(out)?,
+                Report::Json => shown.print_json(out)?,
+                Report::Junit => {}
             }
             match &mut goldens {
                 Some(goldens) if self.update => goldens.update(&file, &shown)?,
                 Some(goldens) => goldens.compare(out, &file, &shown)?,
                 None => {}
             }
+        }
+        if self.output == Report::Junit {
+            write!(out, "{}", junit::document("fake-runtime replay", &cases))?;
         }
         let verdict = match goldens {
             Some(goldens) => goldens.finish(out, self.update)?,
@@ -160,63 +161,51 @@ impl Args {
     }
 
     /// Creates the containers of one file, or plays the scenario that it is.
-    async fn replay(&self, file: &Path, play: Play, product: &Product) -> Result<Shown> {
-        let whom = self.whom();
-        let Requests {
-            profile,
-            requests,
-            unknown,
-            notes,
-        } = match play {
+    async fn replay(
+        &self,
+        out: &mut dyn Write,
+        file: &Path,
+        play: Play,
+        product: &Product,
+    ) -> Result<Shown> {
+        let whom = self.plugins.whom()?;
+        let requests = match play {
             Play::Requests(requests) => requests,
             Play::Scenario(scenario) => {
                 let simulation = self.simulate.simulation()?;
-                let waiting = || self.say_who_is_waited_for();
+                // Where it cannot be written, nothing can.
+                let waiting = || drop(self.plugins.say_who_is_waited_for(out, self.output));
                 let (played, plain) = scenario.play(&whom, product, &simulation, waiting).await?;
                 return Ok(Shown::scenario(played, plain));
             }
         };
-        super::show::notes(file, &notes);
-        for (request, unknown) in requests.iter().zip(unknown) {
-            let note = unknown.map(|unknown| format!("{}: {unknown}", name_of(request)));
+        super::show::notes(file, &requests.notes);
+        for (request, unknown) in requests.requests.iter().zip(&requests.unknown) {
+            let note = unknown
+                .as_ref()
+                .map(|unknown| format!("{}: {unknown}", name_of(request)));
             super::show::notes(file, note.as_slice());
         }
         let host = self
             .simulate
-            .host(product.cdi_dirs.map(|of| of(&self.args)));
+            .host(product.cdi_dirs.map(|of| of(self.plugins.args())));
         super::show::notes(file, host.cdi.problems());
+        let profile = requests.profile;
         let builder = FakeRuntime::builder().profile(profile).host(host);
         let mut replay = Replay::start(builder, &whom, product).await?;
-        self.say_who_is_waited_for();
+        self.plugins.say_who_is_waited_for(out, self.output)?;
         replay.registered().await?;
-        let mut containers = Vec::new();
-        for request in requests {
-            containers.push(replay.create(request).await);
+        let mut played = Vec::new();
+        for step in requests.steps() {
+            played.push(match step {
+                Step::Create(request) => Played::Container {
+                    container: Box::new(replay.create(*request).await),
+                    unmet: Vec::new(),
+                },
+                step => replay.turn(step).await?,
+            });
         }
-        Ok(Shown::containers(containers))
-    }
-
-    fn whom(&self) -> Whom {
-        match (&self.plugin, &self.listen) {
-            (Some(plugin), _) => Whom::Start {
-                path: plugin.clone(),
-                args: self.args.clone(),
-            },
-            (None, Some(socket)) => Whom::Listen(socket.clone()),
-            (None, None) => unreachable!("the command line has one or the other"),
-        }
-    }
-
-    /// On stderr, beside the output, which scripts read.
-    fn say_who_is_waited_for(&self) {
-        if let Some(socket) = &self.listen {
-            // With stderr closed nobody has to know.
-            let _ = writeln!(
-                anstream::stderr(),
-                "waiting for a plugin on {}",
-                socket.display()
-            );
-        }
+        Ok(Shown::played(played, profile, replay.finish().await))
     }
 
     /// Replays, and again whenever the plugin or one of the files is another.
@@ -241,8 +230,8 @@ impl Args {
         let named = self.files.iter().flat_map(of_scenario);
         self.files
             .iter()
-            .chain(&self.plugin)
             .cloned()
+            .chain(self.plugins.files())
             .chain(named)
             .collect()
     }

@@ -7,7 +7,7 @@ use crate::changes::{Change, Sign, changes};
 use crate::create::{Answer, CreateError};
 use crate::one_line::on_one_line;
 use crate::product::Decision;
-use crate::runtime::{Asked, Created, Refused};
+use crate::runtime::{Asked, Created, Refused, Updated};
 use clap::builder::styling::{AnsiColor, Style};
 
 /// What a paragraph begins with.
@@ -38,7 +38,12 @@ pub fn container(
         writeln!(out, "  why: {}", on_one_line(reason))?;
     }
     match outcome {
-        Ok(created) => all(out, &changes(&created.before, &created.after)),
+        Ok(created) => {
+            for updated in &created.updates {
+                update(out, updated)?;
+            }
+            all(out, &changes(&created.before, &created.after))
+        }
         Err(error) => refused(out, error),
     }
 }
@@ -60,6 +65,22 @@ fn plugin(out: &mut dyn Write, asked: &Asked) -> io::Result<()> {
     writeln!(
         out,
         "  {plugin} {style}{answer}{style:#} {DIM}in {took:.1} ms{DIM:#}"
+    )
+}
+
+/// A change of a container that a plugin asked for, and what became of it.
+pub(super) fn update(out: &mut dyn Write, updated: &Updated) -> io::Result<()> {
+    let Updated {
+        container,
+        resources,
+        fate,
+    } = updated;
+    let resources = serde_json::to_string(resources).unwrap_or_default();
+    let container = on_one_line(container);
+    writeln!(
+        out,
+        "  update of {container} to {}: {fate}",
+        on_one_line(&resources)
     )
 }
 

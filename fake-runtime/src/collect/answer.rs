@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use nri_proto::api::ContainerAdjustment;
+use nri_proto::api::{ContainerAdjustment, Hooks, LinuxResources};
 
 /// What came back from a plugin that was asked.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,26 +34,50 @@ impl fmt::Display for Answer {
 
 /// What is in an adjustment, in a few words.
 fn parts(adjustment: &ContainerAdjustment) -> String {
-    let devices = adjustment
-        .linux
-        .as_ref()
-        .map_or(0, |linux| linux.devices.len());
-    let parts: Vec<_> = [
+    let linux = adjustment.linux.clone().unwrap_or_default();
+    let counted = [
         (adjustment.mounts.len(), "mount"),
         (adjustment.env.len(), "variable"),
-        (devices, "device"),
+        (linux.devices.len(), "device"),
         (adjustment.cdi_devices.len(), "CDI device"),
+        (adjustment.annotations.len(), "annotation"),
+        (adjustment.rlimits.len(), "rlimit"),
+        (linux.namespaces.len(), "namespace"),
+        (linux.sysctl.len(), "kernel parameter"),
+        (linux.net_devices.len(), "net device"),
     ]
     .into_iter()
     .filter(|(number, _)| *number > 0)
-    .map(|(number, of)| format!("{number} {of}{}", if number == 1 { "" } else { "s" }))
-    .collect();
-    match (
-        parts.is_empty(),
-        *adjustment == ContainerAdjustment::default(),
-    ) {
-        (false, _) => parts.join(", "),
-        (true, true) => "nothing".to_owned(),
-        (true, false) => "something other than mounts, environment and devices".to_owned(),
+    .map(|(number, of)| format!("{number} {of}{}", if number == 1 { "" } else { "s" }));
+    let named = [
+        (!adjustment.args.is_empty(), "the arguments"),
+        (
+            adjustment
+                .hooks
+                .as_ref()
+                .is_some_and(|hooks| *hooks != Hooks::default()),
+            "hooks",
+        ),
+        (
+            linux
+                .resources
+                .is_some_and(|resources| resources != LinuxResources::default()),
+            "resources",
+        ),
+        (!linux.cgroups_path.is_empty(), "the cgroups path"),
+        (linux.oom_score_adj.is_some(), "the OOM score"),
+        (linux.io_priority.is_some(), "the I/O priority"),
+        (linux.seccomp_policy.is_some(), "the seccomp policy"),
+        (linux.scheduler.is_some(), "the scheduler"),
+        (linux.rdt.is_some(), "RDT"),
+        (linux.memory_policy.is_some(), "the memory policy"),
+    ]
+    .into_iter()
+    .filter(|(set, _)| *set)
+    .map(|(_, name)| name.to_owned());
+    let parts: Vec<_> = counted.chain(named).collect();
+    match parts.is_empty() {
+        true => "nothing".to_owned(),
+        false => parts.join(", "),
     }
 }

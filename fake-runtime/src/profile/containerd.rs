@@ -24,6 +24,8 @@ pub(super) const V1_7: Profile = Profile {
     strict_plugin_names: false,
     lifecycle_calls: false,
     splits_synchronize: false,
+    synchronizes_preinstalled: false,
+    stopped_pod_spec: false,
     validators: false,
     requests: Requests {
         maker: Maker::Containerd,
@@ -102,6 +104,8 @@ pub(super) const V2_1: Profile = Profile {
         ..V1_7.configure
     },
     splits_synchronize: true,
+    synchronizes_preinstalled: true,
+    stopped_pod_spec: true,
     requests: Requests {
         sandbox_image_annotation: true,
         ..V1_7.requests

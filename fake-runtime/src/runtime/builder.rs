@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use nri_proto::api::{Container, PodSandbox};
 
+use super::default_validator::DefaultValidator;
 use super::hub::Hub;
 use super::server::Server;
 use super::socket::{Socket, SocketError};
@@ -32,6 +33,7 @@ pub struct Builder {
     timeouts: Timeouts,
     patience: Duration,
     seed: u64,
+    default_validator: Option<DefaultValidator>,
 }
 
 impl Default for Builder {
@@ -47,6 +49,7 @@ impl Default for Builder {
             },
             patience: DEFAULT_PATIENCE,
             seed: 0,
+            default_validator: None,
         }
     }
 }
@@ -120,6 +123,15 @@ impl Builder {
         Self { seed, ..self }
     }
 
+    /// Turns on the validator that containerd brings along, from 2.2 on. It is off by default.
+    #[must_use]
+    pub fn default_validator(self, validator: DefaultValidator) -> Self {
+        Self {
+            default_validator: Some(validator),
+            ..self
+        }
+    }
+
     /// Starts listening. Plugins can connect as soon as this returns.
     ///
     /// # Errors
@@ -142,6 +154,7 @@ impl Builder {
             self.inventory,
             self.host,
             self.seed,
+            self.default_validator,
         );
         let server = Server::start(hub.clone(), listener);
         Ok(FakeRuntime {

@@ -7,13 +7,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fastrand::Rng;
+use nri_proto::api::Container;
 use tokio::sync::{Mutex, watch};
 
 use super::Timeouts;
+use super::default_validator::DefaultValidator;
 use super::lock;
 use super::plan::Plan;
 use super::plugin::Plugin;
 use super::received::Received;
+use super::running::Running;
 use super::synchronize::Inventory;
 use crate::host::Host;
 use crate::profile::Profile;
@@ -34,7 +37,9 @@ pub struct WaitedInVain {
 pub(super) struct Hub {
     pub(super) profile: &'static Profile,
     pub(super) timeouts: Timeouts,
-    pub(super) inventory: Inventory,
+    inventory: Inventory,
+    running: std::sync::Mutex<Running>,
+    pub(super) default_validator: Option<DefaultValidator>,
     pub(super) host: Host,
     /// Held over each request: containerd makes one at a time.
     pub(super) requests: Mutex<()>,
@@ -75,11 +80,14 @@ impl Hub {
         inventory: Inventory,
         host: Host,
         seed: u64,
+        default_validator: Option<DefaultValidator>,
     ) -> Arc<Self> {
         Arc::new(Self {
             profile,
             timeouts,
+            running: std::sync::Mutex::new(Running::of(&inventory)),
             inventory,
+            default_validator,
             host,
             requests: Mutex::default(),
             plan: Plan::default(),
@@ -107,6 +115,37 @@ impl Hub {
             awaited: awaited.to_owned(),
             waited: self.patience,
             received: report(&self.received()),
+        })
+    }
+
+    /// Looks at what runs on the node, or changes it.
+    pub(super) fn running<T>(&self, look: impl FnOnce(&mut Running) -> T) -> T {
+        look(&mut lock(&self.running))
+    }
+
+    /// What a plugin is told that registers now: the inventory, as far as it is there still, and what was added.
+    pub(super) fn listed(&self) -> Inventory {
+        let Inventory { pods, containers } = self.inventory.clone();
+        self.running(|running| {
+            let is_new = |id: &String| !self.inventory.pods.iter().any(|it| it.id == *id);
+            let new_pods = running.pods.iter().filter(|(id, _)| is_new(id));
+            let is_there = |id: &String| id.is_empty() || running.pods.contains_key(id);
+            let pods = pods.into_iter().filter(|pod| is_there(&pod.id));
+            let pods = pods.chain(new_pods.map(|(_, pod)| pod.clone())).collect();
+
+            let now = |container: Container| match running.containers.get(&container.id) {
+                _ if container.id.is_empty() => Some(container),
+                Some(alive) => Some(alive.container.clone()),
+                None => None,
+            };
+            let is_new = |id: &String| !self.inventory.containers.iter().any(|it| it.id == *id);
+            let added = running.listed().filter(|it| is_new(&it.id)).cloned();
+            let containers = containers
+                .into_iter()
+                .filter_map(now)
+                .chain(added)
+                .collect();
+            Inventory { pods, containers }
         })
     }
 

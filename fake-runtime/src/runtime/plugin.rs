@@ -2,7 +2,9 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
+use nri_proto::api::Event;
 use nri_proto::wire::Caller;
 use tokio::task::AbortHandle;
 
@@ -10,11 +12,6 @@ use super::calls::{self, Failure};
 use super::hub::{Hub, State};
 use super::link::Control;
 use crate::profile::Profile;
-
-/// `CREATE_CONTAINER` in an event mask: event n is bit n-1.
-const CREATE_CONTAINER: i32 = 1 << 3;
-/// `VALIDATE_CONTAINER_ADJUSTMENT` in an event mask.
-const VALIDATE_CONTAINER_ADJUSTMENT: i32 = 1 << 13;
 
 /// What a plugin said of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,17 +38,19 @@ pub(super) struct Plugin {
     pub(super) connection: String,
     pub(super) caller: Caller,
     pub(super) link: Arc<Control>,
+    /// Whether it has said that it has none of the calls that newer runtimes make of an event each.
+    pub(super) is_older: Arc<AtomicBool>,
     /// Aborting it closes the connection.
     pub(super) driver: AbortHandle,
 }
 
 impl Plugin {
     pub(super) fn creates_containers(&self) -> bool {
-        self.subscribed_to(CREATE_CONTAINER)
+        self.subscribed_to(Event::CreateContainer)
     }
 
     pub(super) fn is_validator(&self, profile: &Profile) -> bool {
-        profile.validators && self.subscribed_to(VALIDATE_CONTAINER_ADJUSTMENT)
+        profile.validators && self.subscribed_to(Event::ValidateContainerAdjustment)
     }
 
     /// Calls a method of the plugin. Where that loses the plugin, the connection is closed.
@@ -82,7 +81,8 @@ impl Plugin {
         hub.remove(&self.connection, why);
     }
 
-    fn subscribed_to(&self, event: i32) -> bool {
-        self.info.events == 0 || self.info.events & event != 0
+    pub(super) fn subscribed_to(&self, event: Event) -> bool {
+        // Event n is bit n-1, and 0 every event.
+        self.info.events == 0 || self.info.events & (1 << (event as i32 - 1)) != 0
     }
 }

@@ -2,6 +2,10 @@
 
 use std::fmt;
 
+use nri_proto::api::Event;
+
+use super::running::Updated;
+use super::telling::Heard;
 use crate::create::Answer;
 
 /// One thing that a plugin did.
@@ -50,12 +54,30 @@ pub enum Received {
         /// What came of it.
         answer: Answer,
     },
-    /// A plugin asked for containers to be updated. The fake runtime answers that it did.
+    /// A plugin was told of something else, or asked about it.
+    Told {
+        /// Who.
+        plugin: String,
+        /// Of what.
+        event: Event,
+        /// How it took it.
+        heard: Heard,
+    },
+    /// A plugin changed containers of its own accord.
     UpdateContainers {
         /// Who.
         plugin: String,
-        /// How many.
-        containers: usize,
+        /// What became of each.
+        updates: Vec<Updated>,
+        /// The containers that it wants evicted, by id. containerd does not read that.
+        evictions: Vec<String>,
+    },
+    /// A plugin changed containers in its answer to Synchronize.
+    Updates {
+        /// Who.
+        plugin: String,
+        /// What became of each.
+        updates: Vec<Updated>,
     },
     /// A plugin called something that a runtime does not have.
     UnknownCall {
@@ -91,7 +113,9 @@ impl Received {
             | Self::Configured { plugin, .. }
             | Self::Synchronized { plugin, .. }
             | Self::CreateContainer { plugin, .. }
+            | Self::Told { plugin, .. }
             | Self::UpdateContainers { plugin, .. }
+            | Self::Updates { plugin, .. }
             | Self::UnknownCall { plugin, .. }
             | Self::StrayAnswer { plugin, .. }
             | Self::Closed { plugin, .. } => plugin,
@@ -107,6 +131,9 @@ impl fmt::Display for Received {
             Self::Registered { .. } => write!(out, "registered"),
             Self::Rejected { why, .. } => write!(out, "was rejected: {why}"),
             Self::Configured { events, .. } => write!(out, "subscribed to events {events:#x}"),
+            Self::Synchronized { parts: 0, .. } => {
+                write!(out, "was admitted without being synchronized")
+            }
             Self::Synchronized { parts, .. } => {
                 write!(out, "synchronized in {}", count(*parts, "part"))
             }
@@ -115,8 +142,27 @@ impl fmt::Display for Received {
             } => {
                 write!(out, "was asked about {container} and {answer}")
             }
-            Self::UpdateContainers { containers, .. } => {
-                write!(out, "updated {}", count(*containers, "container"))
+            Self::Told { event, heard, .. } => {
+                write!(out, "was told of {} and {heard}", event.as_str_name())
+            }
+            Self::UpdateContainers {
+                updates, evictions, ..
+            } => {
+                write!(out, "changed {}", count(updates.len(), "container"))?;
+                write_fates(out, updates)?;
+                if !evictions.is_empty() {
+                    let evicted = count(evictions.len(), "container");
+                    write!(out, ", and wants {evicted} evicted, which is ignored")?;
+                }
+                Ok(())
+            }
+            Self::Updates { updates, .. } => {
+                write!(
+                    out,
+                    "changed {} while it was synchronized",
+                    count(updates.len(), "container")
+                )?;
+                write_fates(out, updates)
             }
             Self::UnknownCall { method, .. } => {
                 write!(out, "called {method}, which no runtime has")
@@ -127,6 +173,21 @@ impl fmt::Display for Received {
             Self::Closed { why, .. } => write!(out, "is disconnected: {why}"),
         }
     }
+}
+
+/// `: ID applied, ID failed`.
+fn write_fates(out: &mut fmt::Formatter<'_>, updates: &[Updated]) -> fmt::Result {
+    for (
+        number,
+        Updated {
+            container, fate, ..
+        },
+    ) in updates.iter().enumerate()
+    {
+        let separator = if number == 0 { ": " } else { ", " };
+        write!(out, "{separator}{container} {fate}")?;
+    }
+    Ok(())
 }
 
 /// `0 devices`, `1 device`.

@@ -19,6 +19,7 @@ use super::link::Link;
 use super::plan::{Call, Handshake};
 use super::plugin::{Plugin, PluginInfo};
 use super::received::Received;
+use super::running::UpdateFate;
 use super::synchronize::synchronize;
 
 const CLOSED_BY_US: &str = "the runtime closed the connection";
@@ -26,8 +27,24 @@ const CLOSED_BY_US: &str = "the runtime closed the connection";
 /// A name and an index that were accepted, or why they were not.
 type Registration = Result<RegisterPluginRequest, String>;
 
+/// What a plugin is given that the runtime starts itself. It is not asked for its name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Given {
+    /// Two digits.
+    pub index: String,
+    /// Its name.
+    pub name: String,
+    /// The text of its configuration file.
+    pub config: String,
+}
+
 /// Plays one connection up to the point where its plugin is asked about containers, or is none.
-pub(super) async fn register(hub: &Arc<Hub>, stream: UnixStream, connections: &mut JoinSet<()>) {
+pub(super) async fn register(
+    hub: &Arc<Hub>,
+    stream: UnixStream,
+    given: Option<Given>,
+    connections: &mut JoinSet<()>,
+) {
     let connection = hub.connected();
     let handshake = hub.plan.handshake();
     let (stream, link) = Link::new(stream, hub.clone(), connection.clone());
@@ -45,6 +62,7 @@ pub(super) async fn register(hub: &Arc<Hub>, stream: UnixStream, connections: &m
         registered,
         handshake,
         until_configured,
+        given: given.clone(),
     };
     connections.spawn(serve(hub.clone(), connection.clone(), incoming, answering));
 
@@ -75,6 +93,7 @@ pub(super) async fn register(hub: &Arc<Hub>, stream: UnixStream, connections: &m
         connection,
         caller,
         link,
+        is_older: Arc::default(),
         driver,
     };
     if matches!(
@@ -83,7 +102,7 @@ pub(super) async fn register(hub: &Arc<Hub>, stream: UnixStream, connections: &m
     ) {
         return;
     }
-    if let Err(why) = admit(hub, &plugin, configured).await {
+    if let Err(why) = admit(hub, &plugin, given.as_ref(), configured).await {
         let name = plugin.info.to_string();
         hub.note(Received::Rejected { plugin: name, why });
         plugin.close(hub, CLOSED_BY_US);
@@ -94,9 +113,11 @@ pub(super) async fn register(hub: &Arc<Hub>, stream: UnixStream, connections: &m
 async fn admit(
     hub: &Arc<Hub>,
     plugin: &Plugin,
+    given: Option<&Given>,
     configured: oneshot::Sender<()>,
 ) -> Result<(), String> {
-    let events = configure(hub, &plugin.caller).await?;
+    let config = given.map(|given| given.config.clone());
+    let events = configure(hub, &plugin.caller, config.unwrap_or_default()).await?;
     // Whoever waited for it has gone with the connection.
     let _ = configured.send(());
     let info = PluginInfo {
@@ -112,7 +133,22 @@ async fn admit(
         return Err(format!("invalid plugin events: {beyond:#x}"));
     }
     hub.plan.delay(Call::Synchronize).await;
-    let parts = synchronize(hub, &plugin.caller).await?;
+    let _one_at_a_time = hub.requests.lock().await;
+    let parts = if given.is_some() && !hub.profile.synchronizes_preinstalled {
+        0
+    } else {
+        let (parts, updates) = synchronize(hub, &plugin.caller).await?;
+        if !updates.is_empty() {
+            let updates = updates
+                .iter()
+                .map(|it| hub.running(|running| running.update(it)));
+            hub.note(Received::Updates {
+                plugin: info.to_string(),
+                updates: updates.collect(),
+            });
+        }
+        parts
+    };
     hub.add(
         Plugin {
             info,
@@ -123,7 +159,7 @@ async fn admit(
     Ok(())
 }
 
-async fn configure(hub: &Hub, caller: &Caller) -> Result<i32, String> {
+async fn configure(hub: &Hub, caller: &Caller, config: String) -> Result<i32, String> {
     let tells = hub.profile.configure;
     let milliseconds = |timeout: std::time::Duration| {
         if tells.timeouts {
@@ -133,7 +169,7 @@ async fn configure(hub: &Hub, caller: &Caller) -> Result<i32, String> {
         }
     };
     let request = ConfigureRequest {
-        config: String::new(),
+        config,
         runtime_name: hub.profile.runtime.to_owned(),
         runtime_version: hub.profile.runtime_version.to_owned(),
         registration_timeout: milliseconds(hub.timeouts.registration),
@@ -157,6 +193,8 @@ struct Answering {
     registered: oneshot::Sender<Registration>,
     handshake: Handshake,
     until_configured: oneshot::Receiver<()>,
+    /// Where the runtime started the plugin.
+    given: Option<Given>,
 }
 
 impl Answering {
@@ -195,6 +233,7 @@ impl Answering {
 
 /// Serves what plugins ask of a runtime, until the connection ends.
 async fn serve(hub: Arc<Hub>, connection: String, mut incoming: Incoming, answering: Answering) {
+    let given = answering.given.clone();
     let mut answering = Some(answering);
     let mut plugin = connection;
     // Dropped, it would be answered with an error.
@@ -202,7 +241,7 @@ async fn serve(hub: Arc<Hub>, connection: String, mut incoming: Incoming, answer
     while let Some(request) = incoming.next().await {
         match (request.service.as_str(), request.method.as_str()) {
             (RUNTIME_SERVICE, "RegisterPlugin") => {
-                let registration = read_registration(&hub, &request);
+                let registration = read_registration(&hub, given.as_ref(), &request);
                 if let Ok(identity) = &registration {
                     let index = &identity.plugin_idx;
                     plugin = format!("{index}-{}", identity.plugin_name);
@@ -217,7 +256,7 @@ async fn serve(hub: Arc<Hub>, connection: String, mut incoming: Incoming, answer
                     None => request.reply(reply(&registration)),
                 }
             }
-            (RUNTIME_SERVICE, "UpdateContainers") => answer_update(&hub, &plugin, request),
+            (RUNTIME_SERVICE, "UpdateContainers") => answer_update(&hub, &plugin, request).await,
             (service, method) => {
                 let method = format!("{service}/{method}");
                 hub.note(Received::UnknownCall {
@@ -230,9 +269,16 @@ async fn serve(hub: Arc<Hub>, connection: String, mut incoming: Incoming, answer
     }
 }
 
-fn read_registration(hub: &Hub, request: &Request) -> Registration {
+fn read_registration(hub: &Hub, given: Option<&Given>, request: &Request) -> Registration {
     let registration = RegisterPluginRequest::decode(request.payload.clone())
         .map_err(|error| error.to_string())?;
+    if let Some(Given { index, name, .. }) = given {
+        return Ok(RegisterPluginRequest {
+            plugin_name: name.clone(),
+            plugin_idx: index.clone(),
+            ..registration
+        });
+    }
     identity::check(
         &registration.plugin_name,
         &registration.plugin_idx,
@@ -248,16 +294,34 @@ fn reply(registration: &Registration) -> Result<Vec<u8>, Status> {
     }
 }
 
-fn answer_update(hub: &Hub, plugin: &str, request: Request) {
-    match UpdateContainersRequest::decode(request.payload.clone()) {
-        Ok(update) => {
-            let containers = update.update.len();
-            hub.note(Received::UpdateContainers {
-                plugin: plugin.to_owned(),
-                containers,
-            });
-            request.reply(Ok(UpdateContainersResponse::default().encode_to_vec()));
+/// Changes containers without being asked to. There is one lock over all that happens: who calls this while it is
+/// being asked something waits until it is given up.
+async fn answer_update(hub: &Hub, plugin: &str, request: Request) {
+    let asked = match UpdateContainersRequest::decode(request.payload.clone()) {
+        Ok(asked) => asked,
+        Err(error) => {
+            let status = Status::new(Code::INVALID_ARGUMENT, error.to_string());
+            return request.reply(Err(status));
         }
-        Err(error) => request.reply(Err(Status::new(Code::INVALID_ARGUMENT, error.to_string()))),
+    };
+    let _one_at_a_time = hub.requests.lock().await;
+    let mut updates = Vec::new();
+    let mut failed = false;
+    for update in &asked.update {
+        let updated = hub.running(|running| running.update(update));
+        failed |= updated.fate == UpdateFate::Failed && !update.ignore_failure;
+        updates.push(updated);
     }
+    hub.note(Received::UpdateContainers {
+        plugin: plugin.to_owned(),
+        updates,
+        evictions: asked.evict.into_iter().map(|it| it.container_id).collect(),
+    });
+    // With the error containerd sends no list of what failed.
+    request.reply(if failed {
+        let message = "NRI update of some containers failed";
+        Err(Status::new(Code::UNKNOWN, message.to_owned()))
+    } else {
+        Ok(UpdateContainersResponse::default().encode_to_vec())
+    });
 }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use nri_proto::api::{Container, PodSandbox, SynchronizeRequest, SynchronizeResponse};
+use nri_proto::api::{
+    Container, ContainerUpdate, PodSandbox, SynchronizeRequest, SynchronizeResponse,
+};
 use nri_proto::wire::{Caller, MAX_BODY};
 use tokio::time::Instant;
 
@@ -27,10 +29,14 @@ struct PerPart {
 }
 
 /// Sends the inventory. Starts with one message, and makes the parts smaller whenever one is too large. All parts
-/// share the time of one request. Returns how many there were.
-pub(super) async fn synchronize(hub: &Hub, caller: &Caller) -> Result<usize, String> {
+/// share the time of one request. Returns how many there were, and what the plugin asks to be changed.
+pub(super) async fn synchronize(
+    hub: &Hub,
+    caller: &Caller,
+) -> Result<(usize, Vec<ContainerUpdate>), String> {
     let deadline = Instant::now() + hub.timeouts.request;
-    let (mut pods, mut containers) = (&hub.inventory.pods[..], &hub.inventory.containers[..]);
+    let listed = hub.listed();
+    let (mut pods, mut containers) = (&listed.pods[..], &listed.containers[..]);
     let mut per_part = PerPart {
         pods: pods.len(),
         containers: containers.len(),
@@ -50,7 +56,7 @@ pub(super) async fn synchronize(hub: &Hub, caller: &Caller) -> Result<usize, Str
             Ok(answer) => {
                 parts += 1;
                 if !more {
-                    return Ok(parts);
+                    return Ok((parts, answer.update));
                 }
                 if !answer.more || !answer.update.is_empty() {
                     return Err("plugin does not handle split sync requests".to_owned());

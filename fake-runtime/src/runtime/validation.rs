@@ -5,6 +5,7 @@ use nri_proto::api::{
     ValidateContainerAdjustmentRequest, ValidateContainerAdjustmentResponse,
 };
 
+use super::creation::Asked;
 use super::hub::Hub;
 use super::plugin::Plugin;
 use crate::collect::Combined;
@@ -15,9 +16,17 @@ pub(super) async fn validate(
     hub: &Hub,
     plugins: &[Plugin],
     request: CreateContainerRequest,
+    asked: &[Asked],
     adjustment: &Combined,
     owners: FieldOwners,
 ) -> Result<(), Reason> {
+    if let Some(validator) = hub
+        .default_validator
+        .as_ref()
+        .filter(|_| hub.profile.validators)
+    {
+        validator.judge(hub.profile, plugins, &request, asked)?;
+    }
     let validators: Vec<_> = plugins
         .iter()
         .filter(|it| it.is_validator(hub.profile))

@@ -5,10 +5,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::file::{Action, Scenario, ScenarioError, Step};
+use crate::launch::Launch;
 use crate::pod::Simulation;
 use crate::product::Product;
 use crate::replay::{Container, Replay, Whom};
-use crate::runtime::{FakeRuntime, Fault};
+use crate::runtime::{FakeRuntime, Fault, Turn};
 use crate::tree::make_tree;
 
 /// Stands for the directory of what is staged.
@@ -27,6 +28,13 @@ pub enum Played {
         /// How long the plugin took to register again, where it lost its connection.
         came_back: Option<Duration>,
     },
+    /// A turn of a pod's life other than a container's creation.
+    Turn {
+        /// What happened.
+        what: String,
+        /// What came of it.
+        turn: Box<Turn>,
+    },
     /// A container.
     Container {
         /// What became of it.
@@ -38,7 +46,7 @@ pub enum Played {
 
 impl Scenario {
     /// Plays the scenario to a plugin. What is left open by Pods is for `simulation` to say. `waiting` is called when
-    /// the runtime waits for a plugin that somebody else starts. In what comes of it, `{dir}` stands for the directory
+    /// the runtime waits for a plugin. In what comes of it, `{dir}` stands for the directory
     /// of what was staged: see [`Plain`].
     ///
     /// # Errors
@@ -106,11 +114,18 @@ impl Scenario {
 
     /// The plugin with the scenario's arguments before its own, and told of what is staged.
     fn whom(&self, whom: &Whom, dir: &Path, overlay_args: Vec<String>) -> Whom {
-        let Whom::Start { path, args } = whom else {
+        let Whom::Start(plugins) = whom else {
             return whom.clone();
         };
+        let told = plugins
+            .iter()
+            .map(|plugin| self.told(plugin, dir, &overlay_args));
+        Whom::Start(told.collect())
+    }
+
+    fn told(&self, plugin: &Launch, dir: &Path, overlay_args: &[String]) -> Launch {
         let own = self.args.iter().map(OsString::from);
-        let all: Vec<OsString> = own.chain(args.iter().cloned()).collect();
+        let all: Vec<OsString> = own.chain(plugin.arguments().iter().cloned()).collect();
         let mut filled: Vec<OsString> = all
             .iter()
             .map(|arg| match arg.to_str() {
@@ -119,12 +134,9 @@ impl Scenario {
             })
             .collect();
         if filled == all {
-            filled.extend(overlay_args.into_iter().map(OsString::from));
+            filled.extend(overlay_args.iter().map(OsString::from));
         }
-        Whom::Start {
-            path: path.clone(),
-            args: filled,
-        }
+        plugin.with_args(filled)
     }
 
     async fn step(

@@ -110,7 +110,7 @@ async fn a_watched_file_is_replayed_again_when_it_changes() {
     let mut printed = BufReader::new(tool.stdout.take().unwrap()).lines();
     let mut stderr = tool.stderr.take().unwrap();
     for name in ["there", "changed"] {
-        let _plugin = plugin(dir.path(), "world", &mut stderr).await;
+        let _plugin = plugin(dir.path(), "world", printed.get_mut()).await;
         expect_line(&mut stderr, "waiting for a change").await;
         let mut heading = printed.next_line().await.unwrap().unwrap();
         while heading.is_empty() || heading.starts_with(' ') {

@@ -35,9 +35,10 @@ pub(crate) fn replay(dir: &Path, args: &[&str]) -> Child {
 pub(crate) async fn plugin(
     dir: &Path,
     hello: &str,
-    stderr: &mut (impl AsyncRead + Unpin),
+    stdout: &mut (impl AsyncRead + Unpin),
 ) -> ScriptedConnection {
-    expect_line(stderr, "waiting for a plugin on nri.sock").await;
+    // What was printed before may still be on its way.
+    while !line(stdout).await.contains("listening") {}
     let hello = KeyValue {
         key: "HELLO".into(),
         value: hello.into(),
@@ -54,7 +55,7 @@ pub(crate) async fn plugin(
 /// Replays to the plugin, and returns the exit status and what was printed.
 pub(crate) async fn replayed(dir: &Path, hello: &str, args: &[&str]) -> (i32, String) {
     let mut tool = replay(dir, args);
-    let _plugin = plugin(dir, hello, tool.stderr.as_mut().unwrap()).await;
+    let _plugin = plugin(dir, hello, tool.stdout.as_mut().unwrap()).await;
     let mut printed = String::new();
     tool.stdout
         .as_mut()
@@ -65,14 +66,19 @@ pub(crate) async fn replayed(dir: &Path, hello: &str, args: &[&str]) -> (i32, St
     (tool.wait().await.unwrap().code().unwrap(), printed)
 }
 
-/// Reads one line, byte by byte so that nothing of the next is lost.
 pub(crate) async fn expect_line(from: &mut (impl AsyncRead + Unpin), expected: &str) {
+    assert_eq!(line(from).await, expected);
+}
+
+/// Reads one line, byte by byte so that nothing of the next is lost.
+async fn line(from: &mut (impl AsyncRead + Unpin)) -> String {
     let mut line = Vec::new();
     loop {
         match from.read_u8().await {
-            Ok(b'\n') | Err(_) => break,
+            Ok(b'\n') => break,
+            Err(error) => panic!("nothing more comes: {error}"),
             Ok(byte) => line.push(byte),
         }
     }
-    assert_eq!(String::from_utf8(line).unwrap(), expected);
+    String::from_utf8(line).unwrap()
 }

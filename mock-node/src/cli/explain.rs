@@ -100,6 +100,7 @@ impl Args {
                 requests,
                 unknown,
                 notes,
+                ..
             } = read;
             show::notes(&file, &notes);
             for (request, unknown) in requests.iter().zip(unknown) {
