@@ -4,10 +4,14 @@
 #![expect(clippy::unwrap_used, reason = "a test has nothing better to do")]
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
+use fake_runtime::FakeRuntime;
 use fake_runtime::check::{Check, Group, Outcome, Subject};
+use fake_runtime::launch::Launch;
 use fake_runtime::profile::Profile;
+use fake_runtime::runtime::Received;
 
 /// The newest release of each line that has a profile.
 const VERSIONS: [&str; 4] = ["1.7", "2.1", "2.2", "2.3"];
@@ -57,18 +61,22 @@ const WRONG: [(&str, &[Check], &str); 7] = [
     ),
 ];
 
-fn plugin(suite: &str, kind: &str) -> Subject {
+fn binary(name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
-    let path: PathBuf = root
+    let path = root
         .expect("a workspace")
         .join("target/go-plugins")
-        .join(suite);
+        .join(name);
     assert!(
         path.exists(),
         "{} is missing: ci/go-plugins/build",
         path.display()
     );
-    Subject::new(path).args(["-as", kind, "-nri-socket", "{socket}"])
+    path
+}
+
+fn plugin(suite: &str, kind: &str) -> Subject {
+    Subject::new(binary(suite)).args(["-as", kind, "-nri-socket", "{socket}"])
 }
 
 /// What fails of a group, and what was seen.
@@ -149,4 +157,43 @@ async fn a_plugin_with_something_wrong_fails_for_that_on_every_version() {
     for version in versions {
         version.await.unwrap();
     }
+}
+
+#[tokio::test]
+#[ignore = "ci/go-plugins/build"]
+async fn a_plugin_that_the_runtime_starts_is_connected_named_and_configured() {
+    for (version, parts) in [("1.7", 0), ("2.1", 1)] {
+        let profile = Profile::find(version).unwrap();
+        let runtime = FakeRuntime::builder()
+            .profile(profile)
+            .start()
+            .await
+            .unwrap();
+        let plugin = Launch::new(binary("sid"))
+            .args(["-as", "configure"])
+            .config("text of the file");
+        let _process = plugin.start(&runtime).unwrap();
+        let registered = runtime.plugin_registered().await.unwrap();
+        assert_eq!(registered.to_string(), "10-sid");
+        let synchronized = runtime.received_one("a synchronization", |it| match it {
+            Received::Synchronized { parts, .. } => Some(*parts),
+            _ => None,
+        });
+        assert_eq!(synchronized.await.unwrap(), parts, "on {version}");
+    }
+}
+
+#[test]
+#[ignore = "ci/go-plugins/build"]
+fn the_example_in_go_passes_its_own_tests() {
+    let output = Command::new(binary("sid.test"))
+        .env("FAKE_RUNTIME", env!("CARGO_BIN_EXE_fake-runtime"))
+        .env("PLUGIN", binary("sid"))
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stdout)
+    );
 }
