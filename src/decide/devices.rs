@@ -1,5 +1,6 @@
 //! Device nodes: which ones are staged, and what each is.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -54,9 +55,10 @@ pub(super) fn candidates(
 /// Looks candidates up, and keeps those that are character devices.
 pub(super) struct Lookup<'a, S> {
     staged: &'a S,
-    /// The majors whose nodes are held back: each would open a real GPU, since the mock's nodes carry NVIDIA's own
-    /// numbers.
-    real: Arc<BTreeSet<u32>>,
+    /// Whether nodes of a real NVIDIA driver are held back.
+    real_driver_guard: bool,
+    /// The majors of that driver, once they are asked for.
+    real: OnceCell<Arc<BTreeSet<u32>>>,
     /// The paths that were not handed out.
     skipped: BTreeMap<SkipReason, Vec<String>>,
 }
@@ -65,13 +67,19 @@ impl<'a, S: Staged> Lookup<'a, S> {
     pub(super) fn new(staged: &'a S, real_driver_guard: bool) -> Self {
         Self {
             staged,
-            real: if real_driver_guard {
-                staged.nvidia_majors()
-            } else {
-                Arc::default()
-            },
+            real_driver_guard,
+            real: OnceCell::new(),
             skipped: BTreeMap::new(),
         }
+    }
+
+    /// The majors whose nodes are held back: each would open a real GPU, since the mock's nodes carry NVIDIA's own
+    /// numbers.
+    fn real(&self) -> &BTreeSet<u32> {
+        self.real.get_or_init(|| match self.real_driver_guard {
+            true => self.staged.nvidia_majors(),
+            false => Arc::default(),
+        })
     }
 
     /// The nodes among the candidates, in their order.
@@ -99,7 +107,7 @@ impl<'a, S: Staged> Lookup<'a, S> {
     /// The nodes of a CDI device that must not be handed out: those of a real NVIDIA driver, and, on a kernel that has
     /// one, those that cannot be looked at.
     pub(super) fn held_back<'n>(&self, nodes: &'n [CdiNode]) -> impl Iterator<Item = &'n CdiNode> {
-        let guarded = if self.real.is_empty() { &[] } else { nodes };
+        let guarded = if self.real().is_empty() { &[] } else { nodes };
         guarded.iter().filter(|node| self.holds_back(node))
     }
 
@@ -114,7 +122,7 @@ impl<'a, S: Staged> Lookup<'a, S> {
             Some(Err(_)) | None => None,
         };
         let mut majors = node.major.into_iter().chain(staged);
-        majors.any(|major| self.real.contains(&major))
+        majors.any(|major| self.real().contains(&major))
     }
 
     fn numbers(&self, source: &AbsolutePath) -> Result<(Node, u32, u32), SkipReason> {
@@ -125,7 +133,7 @@ impl<'a, S: Staged> Lookup<'a, S> {
         let NodeKind::CharDevice { major, minor } = node.kind else {
             return Err(SkipReason::NotCharDevice);
         };
-        if self.real.contains(&major) {
+        if self.real().contains(&major) {
             return Err(SkipReason::RealDriver);
         }
         Ok((node, major, minor))

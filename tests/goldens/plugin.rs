@@ -1,12 +1,13 @@
 //! The plugin without its process: from a command line and the bytes of a request to those of the answer.
 
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io;
 use std::sync::Arc;
 
 use nri_model::cdi::{Specification, SpecifiedNode};
-use nri_model::tree::{Node as StagedNode, Tree};
+use nri_model::tree::Node as StagedNode;
 use nri_model::{CommandLine, Gate, World};
 use nri_plugin::config::Config;
 use nri_plugin::convert::{self, Asked};
@@ -56,7 +57,7 @@ pub(crate) fn request(pod: Option<&PodSandbox>, container: Option<&Container>) -
 pub(crate) fn answer(config: &Config, world: &World, request: &[u8]) -> Answered {
     let asked = convert::asked(config, request).expect("a request that was just encoded");
     let selection = select(config, &asked);
-    decided(behind_gate(config, world, &asked, &selection))
+    decided(behind_gate(config, &Disk::of(world), &asked, &selection))
 }
 
 /// The first step, which reads neither the disk nor the gate.
@@ -67,10 +68,11 @@ pub(crate) fn select(config: &Config, asked: &Asked) -> Selection {
 /// The second step, behind the staging gate where there is one.
 pub(crate) fn behind_gate(
     config: &Config,
-    world: &World,
+    disk: &Disk<'_>,
     asked: &Asked,
     selection: &Selection,
 ) -> Decision {
+    let world = disk.world;
     if let Selection::LeaveAlone { reason, warning } = selection {
         return Decision {
             outcome: Outcome::Unmodified(*reason),
@@ -87,13 +89,7 @@ pub(crate) fn behind_gate(
         nri_model::Runtime::CriOBefore1_34 => Runtime::identify("cri-o", "1.33.13"),
         nri_model::Runtime::CriO => Runtime::identify("cri-o", "1.34.11"),
     };
-    decide::adjust(
-        config,
-        selection,
-        asked.container.as_ref(),
-        &Disk(world),
-        runtime,
-    )
+    decide::adjust(config, selection, asked.container.as_ref(), disk, runtime)
 }
 
 /// The answer on the wire and back.
@@ -114,18 +110,60 @@ pub(crate) fn decided(decision: Decision) -> Answered {
 }
 
 /// The world's tree, as the decision looks at a disk.
-pub(crate) struct Disk<'a>(pub &'a World);
+pub(crate) struct Disk<'a> {
+    world: &'a World,
+    looks: RefCell<Vec<Look>>,
+}
 
-impl Disk<'_> {
-    fn tree(&self) -> &Tree {
-        &self.0.tree
+/// One look at the disk.
+#[derive(Clone, Debug)]
+pub(crate) enum Look {
+    /// At what stands at a path.
+    At(String),
+    /// At what is in a directory.
+    Into(String),
+}
+
+impl Look {
+    /// Whether it can show what stands at `path`.
+    pub(crate) fn sees(&self, path: &str) -> bool {
+        let below = |above: &str| nri_plugin::path::way_down(above, path).is_some();
+        match self {
+            Self::At(looked_at) => {
+                looked_at == path || nri_plugin::path::way_down(path, looked_at).is_some()
+            }
+            Self::Into(directory) => below(directory),
+        }
+    }
+}
+
+impl<'a> Disk<'a> {
+    pub(crate) fn of(world: &'a World) -> Self {
+        Self {
+            world,
+            looks: RefCell::default(),
+        }
+    }
+
+    /// What has been looked at.
+    pub(crate) fn into_looks(self) -> Vec<Look> {
+        self.looks.into_inner()
+    }
+
+    fn list(&self, path: &str) -> Option<BTreeMap<&str, &StagedNode>> {
+        self.looks.borrow_mut().push(Look::Into(path.to_owned()));
+        self.world.tree.list(path)
+    }
+
+    fn stat(&self, path: &str) -> Option<&StagedNode> {
+        self.looks.borrow_mut().push(Look::At(path.to_owned()));
+        self.world.tree.stat(path)
     }
 }
 
 impl Staged for Disk<'_> {
     fn entries(&self, directory: &AbsolutePath) -> io::Result<Vec<Entry>> {
         let entries = self
-            .tree()
             .list(directory.as_str())
             .ok_or(io::ErrorKind::NotFound)?;
         // The decision must sort them itself.
@@ -137,10 +175,7 @@ impl Staged for Disk<'_> {
     }
 
     fn node(&self, path: &AbsolutePath) -> io::Result<Node> {
-        let staged = self
-            .tree()
-            .stat(path.as_str())
-            .ok_or(io::ErrorKind::NotFound)?;
+        let staged = self.stat(path.as_str()).ok_or(io::ErrorKind::NotFound)?;
         let (kind, mode, uid, gid) = match staged {
             StagedNode::Directory => (NodeKind::Directory, 0o755, 0, 0),
             StagedNode::File | StagedNode::Specification(_) => (NodeKind::File, 0o644, 0, 0),
@@ -169,20 +204,20 @@ impl Staged for Disk<'_> {
         name: &str,
         overlay: &AbsolutePath,
     ) -> Result<Arc<[CdiNode]>, String> {
-        let text = match self.tree().stat(specification.as_str()) {
+        let text = match self.stat(specification.as_str()) {
             Some(StagedNode::Specification(specification)) => json(specification),
             Some(_) => String::new(),
             None => return Err("entity not found".into()),
         };
         let nodes = cdi::nodes(&text, name)?;
-        match cdi::missing(&nodes, overlay, |path| self.tree().exists(path.as_str())) {
+        match cdi::missing(&nodes, overlay, |path| self.stat(path.as_str()).is_some()) {
             Some(path) => Err(format!("its node {path} is not there")),
             None => Ok(nodes.into()),
         }
     }
 
     fn nvidia_majors(&self) -> Arc<BTreeSet<u32>> {
-        let majors = self.0.nvidia_majors.iter();
+        let majors = self.world.nvidia_majors.iter();
         Arc::new(majors.map(|major| u32::try_from(*major).unwrap()).collect())
     }
 }

@@ -101,7 +101,7 @@ fn values(name: &str, kind: &str) -> (Values, Values) {
         ),
         ("overlay-mount-path", _) => (
             &["", "/mnt/gpu", "/mnt//gpu/", "/", "/a:b"],
-            &["ov", "./ov", "/proc", "/dev/../sys/", "//dev"],
+            &["rel", ".", "../x", " /x", "/proc", "/dev/../sys/", "//dev"],
         ),
         ("ld-preload-shims", _) => (
             &[

@@ -36,6 +36,17 @@ proptest! {
     }
 
     #[test]
+    fn the_plugin_answers_as_the_model_does_in_cdi_mode(
+        mut command_line in command_line(),
+        world in world(),
+        pod in pod(),
+        container in container(),
+    ) {
+        command_line.arguments.insert(0, CDI_MODE.into());
+        agree(&command_line, &world, pod.as_ref(), container.as_ref())?;
+    }
+
+    #[test]
     fn the_plugin_answers_as_the_model_does_about_a_compute_domain_daemon(
         mut command_line in command_line(),
         world in world(),
@@ -49,6 +60,8 @@ proptest! {
         agree(&command_line, &world, Some(&pod), Some(&container))?;
     }
 }
+
+const CDI_MODE: &str = "--device-injection-mode=cdi";
 
 /// The DRA driver's own.
 fn daemon(
@@ -143,6 +156,8 @@ fn every_kind_of_answer_and_warning_is_reached() {
             command_line
                 .arguments
                 .insert(0, "--compute-domain-staging".into());
+        } else if case % 4 == 1 {
+            command_line.arguments.insert(0, CDI_MODE.into());
         }
         let outcome = nri_model::answer(&command_line, &world, pod.as_ref(), container.as_ref());
         match outcome.answer {

@@ -73,6 +73,8 @@ proptest! {
         let answers = [("10-plugin".to_owned(), Answer::Adjust(Box::new(adjustment)))];
         let before = spec::before(container.as_ref());
         let request = CreateContainerRequest { pod, container };
+        let as_it_is = create(profile, request.clone(), before.clone(), &[], &Host::default());
+        prop_assume!(as_it_is.result.is_ok());
         let outcome = create(profile, request, before, &answers, &Host::default());
         prop_assert!(outcome.result.is_ok(), "{:?}", outcome.result.err());
     }

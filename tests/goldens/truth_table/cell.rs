@@ -214,40 +214,13 @@ impl Cell {
         ] {
             tree.add(&format!("/var/lib/nvml-mock/{directory}"), Node::Directory);
         }
-        let mut stage = |dimension: usize, path: &str, node: Node| {
+        for (dimension, path) in STAGED {
             if self.0[dimension] == 0 {
-                tree.add(path, node);
+                tree.add(path, staged(dimension, path));
             }
-        };
-        let overlay = |below: &str| format!("/var/lib/nvml-mock/{below}");
-        stage(OVERLAY_STAGED, &overlay("driver/config"), Node::Directory);
-        for (name, major, minor) in [("nvidia0", 195, 0), ("nvidiactl", 195, 255)] {
-            stage(
-                GPUS_STAGED,
-                &overlay(&format!("driver/dev/{name}")),
-                Node::character(major, minor),
-            );
         }
-        let channels = "driver/dev/nvidia-caps-imex-channels";
-        stage(
-            CHANNELS_STAGED,
-            &overlay(&format!("{channels}/channel0")),
-            Node::character(234, 0),
-        );
-        stage(
-            TOPOLOGY_STAGED,
-            &overlay("topology/topology.yaml"),
-            Node::File,
-        );
-        let specification = "/var/run/cdi/nvml-mock-nri.yaml";
-        stage(CDI_STAGED, specification, plugin::specification());
-        stage(
-            BINARY_STAGED,
-            &overlay("driver/usr/bin/nvidia-imex.real"),
-            Node::File,
-        );
         if self.is(CDI_STAGED, "stale") {
-            tree.add(specification, Node::File);
+            tree.add(SPECIFICATION, Node::File);
         }
         World {
             tree,
@@ -291,6 +264,18 @@ impl fmt::Display for Cell {
             ""
         })?;
         out.write_str(&odd.join(", "))
+    }
+}
+
+/// What a dimension stages at a path.
+fn staged(dimension: usize, path: &str) -> Node {
+    match dimension {
+        OVERLAY_STAGED => Node::Directory,
+        GPUS_STAGED if path.ends_with("nvidiactl") => Node::character(195, 255),
+        GPUS_STAGED => Node::character(195, 0),
+        CHANNELS_STAGED => Node::character(234, 0),
+        CDI_STAGED => plugin::specification(),
+        _ => Node::File,
     }
 }
 

@@ -82,3 +82,23 @@ pub(crate) const DIMENSIONS: [Dimension; COUNT] = [
     dimension("CDI spec staged", &["yes", "stale", "no"]),
     dimension("nvidia-imex.real staged", &["yes", "no"]),
 ];
+
+/// Where the CDI specification is.
+pub(crate) const SPECIFICATION: &str = "/var/run/cdi/nvml-mock-nri.yaml";
+
+/// What is staged where, by the dimension that says whether it is.
+pub(crate) const STAGED: [(usize, &str); 7] = [
+    (OVERLAY_STAGED, "/var/lib/nvml-mock/driver/config"),
+    (GPUS_STAGED, "/var/lib/nvml-mock/driver/dev/nvidia0"),
+    (GPUS_STAGED, "/var/lib/nvml-mock/driver/dev/nvidiactl"),
+    (
+        CHANNELS_STAGED,
+        "/var/lib/nvml-mock/driver/dev/nvidia-caps-imex-channels/channel0",
+    ),
+    (TOPOLOGY_STAGED, "/var/lib/nvml-mock/topology/topology.yaml"),
+    (CDI_STAGED, SPECIFICATION),
+    (
+        BINARY_STAGED,
+        "/var/lib/nvml-mock/driver/usr/bin/nvidia-imex.real",
+    ),
+];

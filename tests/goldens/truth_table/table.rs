@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-use nri_model::{Runtime, World};
+use nri_model::World;
 use nri_plugin::config::Config;
 use nri_plugin::convert::{self, Asked};
 use nri_plugin::decide::Selection;
@@ -12,7 +12,7 @@ use super::cell::Cell;
 use super::diagram::{Diagram, Id};
 use super::dimensions::*;
 use super::leaf::Leaf;
-use crate::plugin;
+use crate::plugin::{self, Disk};
 
 /// The answer to every combination.
 #[derive(Debug)]
@@ -39,6 +39,8 @@ struct Builder {
     untouched: Vec<(Selection, Id)>,
     /// By configuration, container and selection: all that a decision is handed, but for the world.
     decided: HashMap<(Cell, Cell, String), Id>,
+    /// Which dimensions of the world a decision has looked at.
+    looked_at: [bool; COUNT],
 }
 
 impl Table {
@@ -56,6 +58,7 @@ impl Table {
             worlds: HashMap::new(),
             untouched: Vec::new(),
             decided: HashMap::new(),
+            looked_at: [false; COUNT],
         };
         let root = builder.requests(0, &mut Cell::default());
         Self {
@@ -156,7 +159,7 @@ impl Builder {
         id
     }
 
-    /// Goes through what the world can be, and decides.
+    /// Goes through what the world can be, and decides. What no decision looks at changes none.
     fn worlds(
         &mut self,
         dimension: usize,
@@ -169,16 +172,16 @@ impl Builder {
             let leaf = self.decide(config, cell, asked, selection);
             return self.table.diagram.leaf(leaf);
         }
-        // Runtimes that the decision cannot tell apart are one.
-        let mut runtimes: Vec<(Runtime, Id)> = Vec::new();
+        self.looked_at[dimension] = dimension == RUNTIME;
+        let mut first = None;
         self.each(dimension, cell, |builder, cell| {
-            let runtime = cell.runtime();
-            let known = runtimes.iter().find(|(known, _)| *known == runtime);
-            if let (RUNTIME, Some((_, id))) = (dimension, known) {
-                return *id;
+            if let Some(id) = first
+                && !builder.looked_at[dimension]
+            {
+                return id;
             }
             let id = builder.worlds(dimension + 1, cell, config, asked, selection);
-            runtimes.push((runtime, id));
+            first.get_or_insert(id);
             id
         })
     }
@@ -194,10 +197,14 @@ impl Builder {
         let mut staged = part(cell, FIRST_OF_WORLD..COUNT);
         staged.0[GATE] = cell.0[GATE];
         let world = self.worlds.entry(staged);
-        let world = world.or_insert_with_key(Cell::world);
-        Leaf::of(plugin::decided(plugin::behind_gate(
-            config, world, asked, selection,
-        )))
+        let disk = Disk::of(world.or_insert_with_key(Cell::world));
+        let decision = plugin::behind_gate(config, &disk, asked, selection);
+        for look in disk.into_looks() {
+            for (dimension, path) in STAGED {
+                self.looked_at[dimension] |= look.sees(path);
+            }
+        }
+        Leaf::of(plugin::decided(decision))
     }
 
     fn config(&mut self, flags: &Cell) -> Rc<Config> {
