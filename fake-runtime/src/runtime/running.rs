@@ -109,7 +109,7 @@ impl Running {
 fn cri(resources: &LinuxResources) -> LinuxResources {
     let unsigned = |value: Option<OptionalUInt64>| value.filter(|it| it.value != 0);
     let signed = |value: Option<OptionalInt64>| value.filter(|it| it.value != 0);
-    let memory = resources.memory.clone().unwrap_or_default();
+    let memory = resources.memory.unwrap_or_default();
     let cpu = resources.cpu.clone().unwrap_or_default();
     LinuxResources {
         memory: Some(LinuxMemory {
