@@ -9,7 +9,8 @@ async fn every_check_passes_on_every_version() {
         let subject = Subject::new(env!("CARGO_BIN_EXE_nri-plugin"))
             .args(["--health-addr="])
             .profile(profile);
-        for check in Check::ALL {
+        let asked = |check: &Check| *check != Check::SplitSynchronize || profile.splits_synchronize;
+        for check in Check::ALL.into_iter().filter(asked) {
             let outcome = check.run(&subject).await;
             let passed = matches!(outcome, Outcome::Passed(_));
             assert!(passed, "{check} on {}: {outcome:?}", profile.name);
