@@ -1,14 +1,11 @@
 //! Real containerd: a plugin that does not answer in time.
 
-use std::fs;
 use std::time::{Duration, Instant};
 
 use Containerd::{V1_7, V2};
 use containerd_tests::surfaces::{DEVICES, mounts_overlay};
 use containerd_tests::{Container, ContainerSpec, Containerd, Node, Plugin, Pod, PodSpec};
-use nix::sys::ptrace;
 use nix::sys::signal::{Signal, kill};
-use nix::sys::wait::waitpid;
 use nix::unistd::Pid;
 use rstest::rstest;
 
@@ -51,55 +48,4 @@ async fn containerd_nri_114_a_stopped_plugin_is_done_without_and_comes_back(
         1.0
     );
     assert_eq!(plugin.metric("nri_plugin_bypassed_containers").await, 1.0);
-}
-
-/// As on a mount that hangs: the thread that reads the disk never comes back. Here it is one that a
-/// debugger holds.
-#[rstest]
-#[tokio::test]
-async fn a_hung_file_system_costs_its_containers_and_shows_in_the_probes(
-    #[values(V1_7, V2)] containerd: Containerd,
-) {
-    let (_node, plugin, pod) = annotated(containerd).await;
-    assert!(is_injected(&pod.start(ContainerSpec::new("before")).await).await);
-    let readers = disk_readers(plugin.pid());
-    assert!(!readers.is_empty(), "the disk was read");
-    for &reader in &readers {
-        ptrace::seize(reader, ptrace::Options::empty()).unwrap();
-        ptrace::interrupt(reader).unwrap();
-        waitpid(reader, None).unwrap();
-    }
-    let start = Instant::now();
-    let missed = pod.start(ContainerSpec::new("missed")).await;
-    assert!(
-        start.elapsed() < REQUEST_TIMEOUT,
-        "the plugin gave up first"
-    );
-    assert!(!is_injected(&missed).await);
-    let wedged = plugin.probe_until("/healthz", 503).await;
-    assert!(wedged.body.contains("wedged"), "{}", wedged.body);
-    assert_eq!(plugin.probe("/readyz").await.status, 503);
-
-    for reader in readers {
-        ptrace::detach(reader, None).unwrap();
-    }
-    plugin.probe_until("/healthz", 200).await;
-    assert_eq!(plugin.probe("/readyz").await.status, 200);
-    assert!(is_injected(&pod.start(ContainerSpec::new("after")).await).await);
-    assert_eq!(plugin.metric("nri_plugin_registrations_total").await, 1.0);
-}
-
-/// The plugin's threads but for its main one, which talks to the runtime, and those that have a name.
-fn disk_readers(plugin: i32) -> Vec<Pid> {
-    let threads = fs::read_dir(format!("/proc/{plugin}/task"))
-        .into_iter()
-        .flatten();
-    let threads = threads.flatten().filter(|thread| {
-        let name = fs::read_to_string(thread.path().join("comm"));
-        name.is_ok_and(|name| name.starts_with("tokio"))
-    });
-    threads
-        .filter_map(|thread| thread.file_name().to_str()?.parse().ok())
-        .map(Pid::from_raw)
-        .collect()
 }

@@ -29,6 +29,17 @@ pub fn fake_runtime() -> &'static Path {
     PATH.get_or_init(|| build("fake-runtime"))
 }
 
+/// `mock-node`, built where the tests were.
+///
+/// # Panics
+///
+/// When it does not build.
+#[must_use]
+pub fn mock_node() -> &'static Path {
+    static PATH: OnceLock<PathBuf> = OnceLock::new();
+    PATH.get_or_init(|| build("mock-node"))
+}
+
 fn build(name: &str) -> PathBuf {
     let status = Command::new(env!("CARGO"))
         .args(["build", "--quiet", "--package", name, "--bin", name])
