@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use tokio::net::{UnixListener, UnixStream};
+use tokio::net::UnixStream;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::hub::Hub;
 use super::registration::{self, Given};
+use super::socket::Listener;
 
 /// The accept loop and every connection made through it. Dropped, all of them close.
 #[derive(Debug)]
@@ -17,7 +18,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    pub(super) fn start(hub: Arc<Hub>, listener: UnixListener) -> Self {
+    pub(super) fn start(hub: Arc<Hub>, listener: Listener) -> Self {
         let (given, receiver) = mpsc::unbounded_channel();
         Self {
             accepting: tokio::spawn(accept(hub, listener, receiver)),
@@ -47,7 +48,7 @@ impl Drop for Server {
 
 async fn accept(
     hub: Arc<Hub>,
-    listener: UnixListener,
+    listener: Listener,
     mut given: mpsc::UnboundedReceiver<(UnixStream, Given)>,
 ) {
     // Tasks of this one, so that aborting it ends them too.
@@ -56,7 +57,7 @@ async fn accept(
         let (stream, given) = tokio::select! {
             Some((stream, given)) = given.recv() => (stream, Some(given)),
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => (stream, None),
+                Ok(stream) => (stream, None),
                 Err(_) => return,
             },
         };

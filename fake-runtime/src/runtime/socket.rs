@@ -5,9 +5,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+use rustix::net::{
+    AddressFamily, Shutdown, SocketAddrUnix, SocketFlags, SocketType, connect, shutdown,
+    socket_with,
+};
 use tempfile::TempDir;
-use tokio::net::UnixListener;
+use tokio::net::{UnixListener, UnixStream};
 
 /// `sun_path` of Linux, with its closing zero byte.
 const MAX_PATH: usize = 108;
@@ -63,7 +66,7 @@ impl Socket {
     }
 
     /// Listens on the path, in place of a socket that was left there.
-    pub(super) fn listen(&self) -> Result<UnixListener, SocketError> {
+    pub(super) fn listen(&self) -> Result<Listener, SocketError> {
         use std::os::unix::fs::FileTypeExt as _;
 
         if self.path.as_os_str().len() >= MAX_PATH {
@@ -80,7 +83,24 @@ impl Socket {
             }
             fs::remove_file(&self.path).map_err(failed)?;
         }
-        UnixListener::bind(&self.path).map_err(failed)
+        UnixListener::bind(&self.path).map(Listener).map_err(failed)
+    }
+}
+
+/// Nobody listens any more once it is dropped, even while a child that was just forked holds a copy of the descriptor.
+#[derive(Debug)]
+pub(super) struct Listener(UnixListener);
+
+impl Listener {
+    pub(super) async fn accept(&self) -> io::Result<UnixStream> {
+        self.0.accept().await.map(|(stream, _)| stream)
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        // Fails for no listening socket.
+        let _ = shutdown(&self.0, Shutdown::Both);
     }
 }
 
@@ -103,9 +123,7 @@ mod tests {
         let theirs = socket.listen().unwrap();
         let refused = socket.listen().unwrap_err();
         assert!(matches!(refused, SocketError::InUse(_)), "{refused}");
-        tokio::net::UnixStream::connect(socket.path())
-            .await
-            .unwrap();
+        UnixStream::connect(socket.path()).await.unwrap();
         drop(theirs);
     }
 
@@ -115,6 +133,17 @@ mod tests {
         let socket = Socket::at(dir.path().join("nri.sock"));
         drop(socket.listen().unwrap());
         assert!(socket.path().exists());
+        socket.listen().unwrap();
+    }
+    #[tokio::test]
+    async fn a_listener_that_a_forked_child_still_holds_is_gone() {
+        use std::os::fd::AsFd as _;
+
+        let dir = tempfile::tempdir().unwrap();
+        let socket = Socket::at(dir.path().join("nri.sock"));
+        let listener = socket.listen().unwrap();
+        let _childs = listener.0.as_fd().try_clone_to_owned().unwrap();
+        drop(listener);
         socket.listen().unwrap();
     }
 }
