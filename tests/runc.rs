@@ -185,7 +185,7 @@ const LOOK: &str = "stat -c '%n %F %t:%T %u' /dev/nvidia0 /dev/nvidia-caps-imex-
     head -c1 /dev/nvidia0";
 
 #[test]
-#[ignore = "needs root and runc; ci/test has them"]
+#[ignore = "needs root and runc: ci/test has them"]
 fn a_container_in_a_user_namespace_starts_and_sees_its_nodes() {
     let node = Node::new();
     for (version, opened) in [
@@ -208,7 +208,7 @@ fn a_container_in_a_user_namespace_starts_and_sees_its_nodes() {
 
 /// Why it is given mounts: the day that this starts, nodes will do.
 #[test]
-#[ignore = "needs root and runc; ci/test has them"]
+#[ignore = "needs root and runc: ci/test has them"]
 fn a_container_in_a_user_namespace_that_is_given_nodes_does_not_start() {
     let node = Node::new();
     let mut adjustment = node.adjustment(Runtime::UNKNOWN);

@@ -71,9 +71,16 @@ fn and_for_scripts_what_came_of_every_row() {
 
 /// Gives the tool a case, with nothing beside it but `mock_node`, which is that program.
 fn case_beside(mock_node: Option<&str>) -> Output {
-    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let tool = dir.path().join("fake-runtime");
-    fs::hard_link(env!("CARGO_BIN_EXE_fake-runtime"), &tool).unwrap();
+    // By a process of its own: a child that another test forks meanwhile would hold the copy open, and busy.
+    let copied = Command::new("cp")
+        .args([
+            env!("CARGO_BIN_EXE_fake-runtime").as_ref(),
+            tool.as_os_str(),
+        ])
+        .status();
+    assert!(copied.unwrap().success());
     if let Some(program) = mock_node {
         symlink(program, dir.path().join("mock-node")).unwrap();
     }

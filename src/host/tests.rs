@@ -38,17 +38,16 @@ fn entries_are_told_apart_from_directories_without_following_links() {
 }
 
 #[test]
+#[ignore = "needs root and FUSE: ci/test has them"]
 fn where_a_listing_tells_no_types_one_bad_entry_costs_no_other() {
-    let Some(mount) = Mount::if_possible([
+    let mount = Mount::new([
         ("nvidia0", Made::CharDevice(195, 0)),
         ("nvidia1", Made::Fails(libc::EIO)),
         ("nvidia2", Made::Fails(libc::ESTALE)),
         ("nvidia3", Made::Fails(libc::ENOENT)),
         ("nvidia-caps", Made::Directory),
         ("nvidiactl", Made::CharDevice(195, 255)),
-    ]) else {
-        return;
-    };
+    ]);
     let host = Host::new();
     let entries = host.entries(&path(mount.path())).unwrap();
     let directories: Vec<_> = entries.iter().filter(|it| it.is_directory).collect();

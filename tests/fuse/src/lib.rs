@@ -59,30 +59,17 @@ struct State {
 }
 
 impl Mount {
-    /// Mounts a directory with these entries. Without root, or without FUSE, that is not possible: then it says on
-    /// stderr that the test was not run.
+    /// Mounts a directory with these entries.
     ///
     /// # Panics
     ///
-    /// When it fails for another reason.
+    /// Without root, or without FUSE.
     #[must_use]
-    pub fn if_possible<'a>(entries: impl IntoIterator<Item = (&'a str, Entry)>) -> Option<Self> {
-        match Self::new(entries) {
-            Ok(mount) => Some(mount),
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied
-                ) =>
-            {
-                let _ = writeln!(io::stderr(), "not run: cannot mount FUSE: {error}");
-                None
-            }
-            Err(error) => panic!("cannot mount FUSE: {error}"),
-        }
+    pub fn new<'a>(entries: impl IntoIterator<Item = (&'a str, Entry)>) -> Self {
+        Self::try_new(entries).expect("root, and a kernel with FUSE")
     }
 
-    fn new<'a>(entries: impl IntoIterator<Item = (&'a str, Entry)>) -> io::Result<Self> {
+    fn try_new<'a>(entries: impl IntoIterator<Item = (&'a str, Entry)>) -> io::Result<Self> {
         let device = File::options().read(true).write(true).open("/dev/fuse")?;
         let directory = tempfile::tempdir()?;
         let options = format!(

@@ -142,6 +142,7 @@ fn is_one_clear_line(error: &str) -> bool {
 }
 
 #[test]
+#[ignore = "takes a quarter of a minute: ci/goldens has it"]
 fn every_kind_of_answer_and_warning_is_reached() {
     let mut runner = TestRunner::deterministic();
     let input = (command_line(), world(), pod(), container());

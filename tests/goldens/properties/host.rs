@@ -13,8 +13,8 @@ use super::cases;
 proptest! {
     #![proptest_config(cases(200))]
 
-    /// Making a device node takes root, as running the plugin does.
     #[test]
+    #[ignore = "makes device nodes, so it needs root: ci/test has it"]
     fn k8s_test_infra_439_a_node_has_the_numbers_that_it_was_made_with(
         // What Linux has room for.
         major in 0..1_u32 << 12,
@@ -27,13 +27,5 @@ proptest! {
         prop_assert_eq!(node.kind, NodeKind::CharDevice { major, minor });
         let device = std::fs::metadata(path).unwrap().rdev();
         prop_assert_eq!((libc::major(device), libc::minor(device)), (major, minor));
-    }
-
-    #[test]
-    fn any_dev_t_is_read_as_the_libc_reads_it(device in any::<u64>()) {
-        prop_assert_eq!(
-            (rustix::fs::major(device), rustix::fs::minor(device)),
-            (libc::major(device), libc::minor(device))
-        );
     }
 }
