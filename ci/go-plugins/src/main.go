@@ -61,6 +61,10 @@ func main() {
 	if err == nil {
 		err = s.Run(context.Background())
 	}
+	if *as == "wrong-close" {
+		// Run also returns over the close, and could end the program before the panic does.
+		select {}
+	}
 	if err != nil {
 		fail(err)
 	}
