@@ -96,3 +96,54 @@ async fn the_memory_that_it_is_deployed_with_is_enough_for_a_full_node() {
     assert!(worked.0 <= deployed_memory("requests:"));
     assert!(2 * worked.1 <= deployed_memory("limits:"));
 }
+
+/// A pod's annotations may have 256 KiB, and what a runtime sends in one message 4 MiB.
+#[tokio::test]
+async fn no_pod_can_make_the_plugin_exceed_the_memory_that_it_is_deployed_with() {
+    let directory = tempfile::tempdir_in("/tmp").unwrap();
+    let overlay = directory.path().join("overlay");
+    Overlay::default().stage(&overlay, Devices::Nodes).unwrap();
+    let sockets = directory.path().join("nri");
+    std::fs::create_dir(&sockets).unwrap();
+    let pods: Vec<PodSandbox> = (0..500)
+        .map(|pod| PodSandbox {
+            id: format!("{pod:064x}"),
+            name: format!("pod-{pod}"),
+            namespace: "default".to_owned(),
+            annotations: [
+                (DEVICES.to_owned(), "true".to_owned()),
+                ("long".to_owned(), "x".repeat(256 << 10)),
+            ]
+            .into(),
+            ..Default::default()
+        })
+        .collect();
+    let mut pod = pods[0].clone();
+    pod.annotations.remove("long");
+    let fake = FakeRuntime::builder()
+        .socket(sockets.join("nri.sock"))
+        .inventory(pods, Vec::new())
+        .start()
+        .await
+        .unwrap();
+    let plugin = PluginContainer::launch_at(fake.socket_path(), &overlay).await;
+    fake.registrations(1).await.unwrap();
+    let registered = plugin.memory();
+
+    let container = |name: &str, env: usize| Container {
+        id: format!("id-of-{name}"),
+        name: name.to_owned(),
+        env: vec!["A".to_owned(); env],
+        ..Default::default()
+    };
+    for container in [container("many", 1_160_000), container("few", 1)] {
+        let created = fake.create_container(pod.clone(), container).await;
+        assert!(!created.unwrap().adjustment.mounts.is_empty());
+    }
+    let worked = plugin.memory();
+    println!(
+        "resident and most, in KiB: registered {registered:?}, after a large request {worked:?}"
+    );
+    assert_eq!(fake.registration_count(), 1);
+    assert!(worked.1 <= deployed_memory("limits:"));
+}
