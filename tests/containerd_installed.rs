@@ -21,7 +21,7 @@ async fn start(containerd: Containerd, flags: &str, spoil: &str) -> Node {
         binary::nri_plugin(),
         node.plugin_directory().with_file_name("nri-plugin"),
     )
-    .unwrap();
+    .expect("the program is copied");
     let tree = node.overlay();
     // The directory is the host's by a link; a node has one of its own.
     node.sh(&format!(

@@ -12,10 +12,10 @@ use rstest::rstest;
 /// Every path below a directory.
 fn paths(directory: &Path) -> BTreeSet<String> {
     let mut paths = BTreeSet::new();
-    for entry in std::fs::read_dir(directory).unwrap() {
-        let entry = entry.unwrap();
+    for entry in std::fs::read_dir(directory).expect("a directory is listed") {
+        let entry = entry.expect("a directory is listed");
         paths.insert(entry.path().display().to_string());
-        if entry.file_type().unwrap().is_dir() {
+        if entry.file_type().expect("a type").is_dir() {
             paths.append(&mut self::paths(&entry.path()));
         }
     }
