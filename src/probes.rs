@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{io, thread};
 
 use hyper::server::conn::http1;
@@ -33,6 +33,12 @@ const CONNECTION_LIMIT: Duration = Duration::from_secs(5);
 
 /// One more connection costs the oldest its place, so that clients that only sit there keep nobody out.
 const MAX_CONNECTIONS: usize = 64;
+
+/// Between two tries to accept a connection. Out of descriptors, say, the next try fails as well.
+const RETRY: Duration = Duration::from_millis(100);
+
+/// Between two warnings of such tries.
+const WARN_EVERY: Duration = Duration::from_secs(60);
 
 /// A probe's request is a few lines.
 const MAX_REQUEST_BYTES: usize = 8 * 1024;
@@ -76,13 +82,16 @@ fn set_up(listener: TcpListener) -> io::Result<(Runtime, tokio::net::TcpListener
 
 async fn accept(listener: tokio::net::TcpListener, probed: Arc<Probed>) {
     let mut connections = VecDeque::<AbortHandle>::new();
+    let mut warned = None::<Instant>;
     loop {
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
             Err(error) => {
-                tracing::warn!(%error, "cannot accept a probe's connection");
-                // Out of descriptors, say: the same again at once would only burn a core.
-                sleep(Duration::from_millis(100)).await;
+                if warned.is_none_or(|at| at.elapsed() >= WARN_EVERY) {
+                    tracing::warn!(%error, "cannot accept a probe's connection, trying on");
+                    warned = Some(Instant::now());
+                }
+                sleep(RETRY).await;
                 continue;
             }
         };

@@ -187,3 +187,22 @@ async fn sigterm_is_heard_although_requests_hang() {
     node.mount.release();
     node.plugin.stopped().await;
 }
+
+#[tokio::test]
+#[ignore = "needs root and FUSE: ci/test has them"]
+async fn sigterm_is_heard_although_the_socket_lies_on_a_hung_mount() {
+    let mount = Mount::new([("nri.sock", Entry::File)]);
+    mount.hang("nri.sock");
+    let mut plugin = Plugin::start(&mount.path().join("nri.sock"), &[]).await;
+    let looked_for = async {
+        while mount.held() == 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    soon("the socket is looked for", looked_for).await;
+    plugin.signal(Signal::TERM);
+    plugin.logged("stopped").await;
+    // As above.
+    mount.release();
+    plugin.stopped().await;
+}

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod descriptors;
 mod hung;
 mod hung_mount;
 mod in_process;

@@ -1,5 +1,6 @@
 //! The plugin's binary, running, with its log and its probes.
 
+use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
@@ -69,6 +70,11 @@ impl Plugin {
         lines
     }
 
+    /// Where it serves the probes.
+    pub(crate) fn probes(&self) -> SocketAddr {
+        self.probes
+    }
+
     /// Status and body of `GET path`.
     pub(crate) async fn get(&self, path: &str) -> (u16, String) {
         get(self.probes, path).await
@@ -99,6 +105,24 @@ impl Plugin {
     /// The process's id.
     pub(crate) fn pid(&self) -> u32 {
         self.process.id().unwrap()
+    }
+
+    /// Waits until one of its threads waits for the runtime to accept its connection.
+    pub(crate) async fn connecting(&self) {
+        let number = format!("{} ", libc::SYS_connect);
+        let waits = || {
+            let threads = fs::read_dir(format!("/proc/{}/task", self.pid())).unwrap();
+            threads.flatten().any(|thread| {
+                let call = fs::read_to_string(thread.path().join("syscall"));
+                call.is_ok_and(|call| call.starts_with(&number))
+            })
+        };
+        let connecting = async {
+            while !waits() {
+                tokio::task::yield_now().await;
+            }
+        };
+        soon("the plugin connects", connecting).await;
     }
 
     /// Sends a signal.

@@ -42,6 +42,12 @@ impl RawRuntime {
         &self.path
     }
 
+    /// Has the next one who connects wait until this connection is accepted.
+    pub(crate) fn fill(&self) -> std::os::unix::net::UnixStream {
+        rustix::net::listen(&self.listener, 0).unwrap();
+        std::os::unix::net::UnixStream::connect(&self.path).unwrap()
+    }
+
     /// Whether somebody has connected who was not accepted yet.
     pub(crate) fn has_another_connection(&self) -> bool {
         let mut context = Context::from_waker(Waker::noop());

@@ -10,6 +10,16 @@ use crate::raw_runtime::RawRuntime;
 
 // containerd/nri#159, confidential-dot-ai/c8s#620: any other mask ends the connection, or is every event.
 #[tokio::test]
+async fn a_runtime_that_accepts_no_connection_yet_is_waited_for() {
+    let runtime = RawRuntime::listen();
+    let _first = runtime.fill();
+    let plugin = Plugin::start(runtime.socket_path(), &[]).await;
+    plugin.connecting().await;
+    runtime.accept_stream().await;
+    runtime.accept().await.register().await;
+}
+
+#[tokio::test]
 async fn containerd_nri_159_c8s_620_every_runtime_is_asked_for_create_container_alone() {
     for profile in profile::ALL {
         let runtime = FakeRuntime::builder()

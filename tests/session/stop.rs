@@ -33,6 +33,16 @@ async fn it_stops_while_it_waits_to_be_configured() {
 }
 
 #[tokio::test]
+async fn it_stops_while_the_runtime_accepts_no_connection() {
+    let runtime = RawRuntime::listen();
+    let _first = runtime.fill();
+    let mut plugin = Plugin::start(runtime.socket_path(), &[]).await;
+    plugin.connecting().await;
+    plugin.signal(Signal::TERM);
+    plugin.stopped().await;
+}
+
+#[tokio::test]
 async fn it_stops_while_it_serves() {
     for signal in [Signal::TERM, Signal::INT] {
         let runtime = FakeRuntime::start().await.unwrap();
