@@ -78,7 +78,7 @@ async fn the_first_container_after_each_start_of_containerd_is_injected(
 #[case::a_busy_port(
     "--health-addr=127.0.0.1:8080",
     "httpd -p 127.0.0.1:8080",
-    "127.0.0.1:8080"
+    "cannot serve the probes"
 )]
 #[case::no_tree(
     "--overlay-host-path=/dev/null/tree --feature-gates=RequireStagedOverlay=true",

@@ -8,7 +8,6 @@ use nri_proto::wire::{Code, Status};
 use crate::plugin::Plugin;
 use crate::raw_runtime::RawRuntime;
 
-// containerd/nri#159, confidential-dot-ai/c8s#620: any other mask ends the connection, or is every event.
 #[tokio::test]
 async fn a_runtime_that_accepts_no_connection_yet_is_waited_for() {
     let runtime = RawRuntime::listen();
@@ -19,6 +18,7 @@ async fn a_runtime_that_accepts_no_connection_yet_is_waited_for() {
     runtime.accept().await.register().await;
 }
 
+// containerd/nri#159, confidential-dot-ai/c8s#620: any other mask ends the connection, or is every event.
 #[tokio::test]
 async fn containerd_nri_159_c8s_620_every_runtime_is_asked_for_create_container_alone() {
     for profile in profile::ALL {
