@@ -1,7 +1,7 @@
 //! Real containerd, with the plugin connected: one pod asks for the mock GPUs, the other does not.
 
 use Containerd::{V1_7, V2};
-use containerd_tests::surfaces::{DEVICES, SHIMS};
+use containerd_tests::surfaces::SHIMS;
 use containerd_tests::{ContainerSpec, Containerd, DeviceNode, Node, Plugin, PodSpec};
 use mock_node::staging::Overlay;
 use rstest::rstest;
@@ -16,8 +16,7 @@ async fn an_annotated_container_sees_the_mock_driver(#[values(V1_7, V2)] contain
     };
     let node = Node::start_with(containerd, overlay).await;
     let _plugin = Plugin::start(&node, &["--node-name=node-1"]).await;
-    let pod = PodSpec::new("annotated").annotation(DEVICES, "true");
-    let pod = node.run_pod(pod).await;
+    let pod = node.run_annotated_pod().await;
     let inside = pod.start(ContainerSpec::new("main")).await.inside().await;
 
     let tree = node.overlay();

@@ -2,13 +2,12 @@
 
 use Containerd::{V1_7, V2};
 use containerd_tests::surfaces::{DEVICES, Surfaces};
-use containerd_tests::{
-    ContainerSpec, Containerd, Node, Plugin, PluginContainer, PodSpec, deployed_memory,
-};
+use containerd_tests::{ContainerSpec, Containerd, Node, Plugin, PluginContainer, deployed_memory};
 use fake_runtime::FakeRuntime;
 use fake_runtime::api::{Container, Mount, PodSandbox};
 use mock_node::staging::{Devices, Overlay};
 use rstest::rstest;
+use tempfile::TempDir;
 
 /// The directory of the socket is mounted, so that the socket of the next containerd is seen too.
 #[rstest]
@@ -18,8 +17,7 @@ async fn containerd_nri_129_the_image_injects_and_outlives_containerd(
 ) {
     let node = Node::start(containerd).await;
     let _plugin = PluginContainer::start(&node).await;
-    let pod = PodSpec::new("annotated").annotation(DEVICES, "true");
-    let pod = node.run_pod(pod).await;
+    let pod = node.run_annotated_pod().await;
     let before = pod.start(ContainerSpec::new("before")).await;
     let since = node.log().from_now();
     node.end_containerd("TERM").await;
@@ -61,24 +59,35 @@ fn full_node() -> (Vec<PodSandbox>, Vec<Container>) {
     (pods.collect(), containers.collect())
 }
 
-/// What `deploy/` requests is what it has after a while, and the limit is twice the most that it ever had.
-#[tokio::test]
-async fn the_memory_that_it_is_deployed_with_is_enough_for_a_full_node() {
-    let directory = tempfile::tempdir_in("/tmp").unwrap();
+/// The plugin, registered with a fake runtime on a node with this inventory, and the directory that both need.
+async fn registered_beside(
+    pods: Vec<PodSandbox>,
+    containers: Vec<Container>,
+) -> (FakeRuntime, PluginContainer, TempDir) {
+    let directory = tempfile::tempdir_in("/tmp").expect("a temporary directory");
     let overlay = directory.path().join("overlay");
-    Overlay::default().stage(&overlay, Devices::Nodes).unwrap();
+    let staged = Overlay::default().stage(&overlay, Devices::Nodes);
+    staged.expect("a mock driver is staged");
     let sockets = directory.path().join("nri");
-    std::fs::create_dir(&sockets).unwrap();
-    let (pods, containers) = full_node();
-    let pod = pods[0].clone();
+    std::fs::create_dir(&sockets).expect("a directory for the socket");
     let fake = FakeRuntime::builder()
         .socket(sockets.join("nri.sock"))
         .inventory(pods, containers)
         .start()
         .await
-        .unwrap();
+        .expect("a fake runtime starts");
     let plugin = PluginContainer::launch_at(fake.socket_path(), &overlay).await;
-    fake.registrations(1).await.unwrap();
+    let registered = fake.registrations(1).await;
+    registered.expect("the plugin is registered");
+    (fake, plugin, directory)
+}
+
+/// What `deploy/` requests is what it has after a while, and the limit is twice the most that it ever had.
+#[tokio::test]
+async fn the_memory_that_it_is_deployed_with_is_enough_for_a_full_node() {
+    let (pods, containers) = full_node();
+    let pod = pods[0].clone();
+    let (fake, plugin, _directory) = registered_beside(pods, containers).await;
     let registered = plugin.memory();
     for number in 0..10_000 {
         let container = Container {
@@ -100,11 +109,6 @@ async fn the_memory_that_it_is_deployed_with_is_enough_for_a_full_node() {
 /// A pod's annotations may have 256 KiB, and what a runtime sends in one message 4 MiB.
 #[tokio::test]
 async fn no_pod_can_make_the_plugin_exceed_the_memory_that_it_is_deployed_with() {
-    let directory = tempfile::tempdir_in("/tmp").unwrap();
-    let overlay = directory.path().join("overlay");
-    Overlay::default().stage(&overlay, Devices::Nodes).unwrap();
-    let sockets = directory.path().join("nri");
-    std::fs::create_dir(&sockets).unwrap();
     let pods: Vec<PodSandbox> = (0..500)
         .map(|pod| PodSandbox {
             id: format!("{pod:064x}"),
@@ -120,14 +124,7 @@ async fn no_pod_can_make_the_plugin_exceed_the_memory_that_it_is_deployed_with()
         .collect();
     let mut pod = pods[0].clone();
     pod.annotations.remove("long");
-    let fake = FakeRuntime::builder()
-        .socket(sockets.join("nri.sock"))
-        .inventory(pods, Vec::new())
-        .start()
-        .await
-        .unwrap();
-    let plugin = PluginContainer::launch_at(fake.socket_path(), &overlay).await;
-    fake.registrations(1).await.unwrap();
+    let (fake, plugin, _directory) = registered_beside(pods, Vec::new()).await;
     let registered = plugin.memory();
 
     let container = |name: &str, env: usize| Container {

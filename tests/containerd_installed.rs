@@ -3,8 +3,8 @@
 use std::fs;
 
 use Containerd::{V1_7, V2};
-use containerd_tests::surfaces::{DEVICES, Surfaces, mounts_overlay};
-use containerd_tests::{Container, ContainerSpec, Containerd, Node, Plugin, Pod, PodSpec, binary};
+use containerd_tests::surfaces::Surfaces;
+use containerd_tests::{ContainerSpec, Containerd, Node, Plugin, binary};
 use rstest::rstest;
 
 /// Its file in containerd's plugin directory.
@@ -34,22 +34,13 @@ async fn start(containerd: Containerd, flags: &str, spoil: &str) -> Node {
     node
 }
 
-async fn annotated_pod(node: &Node) -> Pod {
-    let pod = PodSpec::new("annotated").annotation(DEVICES, "true");
-    node.run_pod(pod).await
-}
-
-async fn is_injected(container: &Container) -> bool {
-    mounts_overlay(&container.oci_spec().await)
-}
-
 #[rstest]
 #[tokio::test]
 async fn the_first_container_after_each_start_of_containerd_is_injected(
     #[values(V1_7, V2)] containerd: Containerd,
 ) {
     let node = start(containerd, "", "").await;
-    let pod = annotated_pod(&node).await;
+    let pod = node.run_annotated_pod().await;
     let container = pod.start(ContainerSpec::new("main")).await;
     assert_eq!(
         Surfaces::of(&container.inside().await),
@@ -60,7 +51,7 @@ async fn the_first_container_after_each_start_of_containerd_is_injected(
         node.end_containerd(signal).await;
         node.start_containerd().await;
         let first = pod.start(ContainerSpec::new(signal)).await;
-        assert!(is_injected(&first).await, "after {signal}");
+        assert!(first.is_injected().await, "after {signal}");
     }
 }
 
@@ -93,9 +84,9 @@ async fn containerd_starts_whatever_is_wrong_and_the_log_says_what(
     #[case] told: &str,
 ) {
     let node = start(containerd, flags, spoil).await;
-    let pod = annotated_pod(&node).await;
+    let pod = node.run_annotated_pod().await;
     let container = pod.start(ContainerSpec::new("main")).await;
-    assert!(!is_injected(&container).await);
+    assert!(!container.is_injected().await);
     node.sh(&format!("pidof {PROGRAM}")).await;
     let log = node.sh(&format!("touch {LOG}; cat {LOG}")).await;
     assert!(log.contains(told), "{log}");
@@ -108,7 +99,7 @@ async fn the_copy_of_the_daemon_set_takes_over_from_an_installed_one_that_was_ki
 ) {
     let node = start(containerd, "", "").await;
     let _copy = Plugin::start_alone(&node, &["--plugin-name=nvml-mock"]).await;
-    let pod = annotated_pod(&node).await;
+    let pod = node.run_annotated_pod().await;
     let with_both = pod.start(ContainerSpec::new("with-both")).await;
     let expected = with_both.inside().await;
     assert_eq!(Surfaces::of(&expected), Surfaces::every_gpu());

@@ -2,7 +2,6 @@
 //! runs inside its pods, and the device plugin that allocates GPUs to them.
 
 use Containerd::{V1_7, V2};
-use containerd_tests::surfaces::DEVICES;
 use containerd_tests::{Container, ContainerSpec, Containerd, Node, Plugin, PodSpec};
 use mock_device_plugin::Gpus;
 use rstest::rstest;
@@ -35,8 +34,7 @@ async fn k8s_test_infra_435_each_check_passes_in_its_own_pod_alone(
     let gpus = Gpus::staged(&node.overlay()).unwrap();
     let gpu = gpus.device(&gpus.names()[0]).unwrap();
 
-    let pod = PodSpec::new("annotated").annotation(DEVICES, "true");
-    let pod = node.run_pod(pod).await;
+    let pod = node.run_annotated_pod().await;
     let annotated = pod.start(ContainerSpec::new("main")).await;
     let pod = node.run_pod(PodSpec::new("others")).await;
     let untouched = pod.start(ContainerSpec::new("untouched")).await;

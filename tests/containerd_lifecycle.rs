@@ -3,24 +3,19 @@
 use std::fs;
 
 use Containerd::{V1_7, V2};
-use containerd_tests::surfaces::{DEVICES, IMEX_CHANNELS, INFINIBAND, Surfaces, mounts_overlay};
-use containerd_tests::{ContainerSpec, Containerd, Load, Node, Plugin, Pod, PodSpec, binary};
+use containerd_tests::surfaces::{DEVICES, IMEX_CHANNELS, INFINIBAND, Surfaces};
+use containerd_tests::{ContainerSpec, Containerd, Load, Node, Plugin, PodSpec, binary};
 use rstest::rstest;
 
 /// How the plugin counts the containers that it gave something.
 const ADJUSTED: &str = "nri_plugin_containers_total{decision=\"adjusted\"";
-
-async fn annotated_pod(node: &Node) -> Pod {
-    let pod = PodSpec::new("annotated").annotation(DEVICES, "true");
-    node.run_pod(pod).await
-}
 
 /// How many of the node's containers have the overlay, and how many have not.
 async fn injected_and_bypassed(node: &Node) -> (usize, usize) {
     let containers = node.containers().await;
     let mut injected = 0;
     for container in &containers {
-        injected += usize::from(mounts_overlay(&container.oci_spec().await));
+        injected += usize::from(container.is_injected().await);
     }
     (injected, containers.len() - injected)
 }
@@ -33,7 +28,7 @@ async fn containerd_nri_129_a_restart_of_containerd_under_load_bypasses_only_wha
 ) {
     let node = Node::start(containerd).await;
     let plugin = Plugin::start_alone(&node, &[]).await;
-    let pod = annotated_pod(&node).await;
+    let pod = node.run_annotated_pod().await;
     let load = Load::start(&pod);
     load.created(5).await;
     let before = node.log().from_now();
@@ -71,7 +66,7 @@ async fn containerd_nri_85_a_restarted_plugin_tells_whom_it_missed(
 ) {
     let node = Node::start(containerd).await;
     let plugin = Plugin::start(&node, &[]).await;
-    let pod = annotated_pod(&node).await;
+    let pod = node.run_annotated_pod().await;
     pod.start(ContainerSpec::new("before")).await;
     plugin.kill().await;
     pod.start(ContainerSpec::new("missed-1")).await;
@@ -100,7 +95,7 @@ async fn containerd_nri_62_without_containerd_the_plugin_says_so_and_ends(
 
     node.start_containerd().await;
     let _plugin = Plugin::start(&node, &[]).await;
-    let pod = annotated_pod(&node).await;
+    let pod = node.run_annotated_pod().await;
     let container = pod.start(ContainerSpec::new("main")).await;
     assert_eq!(
         Surfaces::of(&container.inside().await),
@@ -123,7 +118,7 @@ async fn containerd_can_start_the_plugin_itself(#[values(V1_7, V2)] containerd: 
     fs::copy(binary::nri_plugin(), plugin).unwrap();
     node.start_containerd().await;
 
-    let pod = annotated_pod(&node).await;
+    let pod = node.run_annotated_pod().await;
     let container = pod.start(ContainerSpec::new("main")).await;
     assert_eq!(
         Surfaces::of(&container.inside().await),

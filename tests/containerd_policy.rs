@@ -92,8 +92,7 @@ async fn a_closed_staging_gate_leaves_containers_alone_until_it_opens(
     let url = format!("--agent-staged-url={}/stagedz", agent.url());
     let path = format!("--staging-lock-path={}", lock.display());
     let plugin = Plugin::start(&node, &[&url, &path]).await;
-    let pod = PodSpec::new("annotated").annotation(DEVICES, "true");
-    let pod = node.run_pod(pod).await;
+    let pod = node.run_annotated_pod().await;
     let injected = async |name: &str| {
         let container = pod.start(ContainerSpec::new(name)).await;
         Surfaces::of(&container.inside().await) != Surfaces::none()

@@ -10,8 +10,7 @@ use rstest::rstest;
 async fn annotated(containerd: Containerd) -> (Node, Plugin, Pod) {
     let node = Node::start(containerd).await;
     let plugin = Plugin::start(&node, &[]).await;
-    let pod = PodSpec::new("annotated").annotation(DEVICES, "true");
-    let pod = node.run_pod(pod).await;
+    let pod = node.run_annotated_pod().await;
     (node, plugin, pod)
 }
 

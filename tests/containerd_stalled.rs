@@ -3,8 +3,7 @@
 use std::time::{Duration, Instant};
 
 use Containerd::{V1_7, V2};
-use containerd_tests::surfaces::{DEVICES, mounts_overlay};
-use containerd_tests::{Container, ContainerSpec, Containerd, Node, Plugin, Pod, PodSpec};
+use containerd_tests::{ContainerSpec, Containerd, Node, Plugin, Pod};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use rstest::rstest;
@@ -15,13 +14,8 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 async fn annotated(containerd: Containerd) -> (Node, Plugin, Pod) {
     let node = Node::start(containerd).await;
     let plugin = Plugin::start_alone(&node, &[]).await;
-    let pod = PodSpec::new("annotated").annotation(DEVICES, "true");
-    let pod = node.run_pod(pod).await;
+    let pod = node.run_annotated_pod().await;
     (node, plugin, pod)
-}
-
-async fn is_injected(container: &Container) -> bool {
-    mounts_overlay(&container.oci_spec().await)
 }
 
 /// As on a node that has no processor time left for it.
@@ -36,13 +30,14 @@ async fn containerd_nri_114_a_stopped_plugin_is_done_without_and_comes_back(
     let start = Instant::now();
     let missed = pod.start(ContainerSpec::new("missed")).await;
     assert!(start.elapsed() >= REQUEST_TIMEOUT, "containerd waited");
-    assert!(!is_injected(&missed).await, "and gave up");
+    assert!(!missed.is_injected().await, "and gave up");
 
     let since = node.log().from_now();
     kill(Pid::from_raw(plugin.pid()), Signal::SIGCONT).unwrap();
     Plugin::asked_by(&since).await;
     assert_eq!(plugin.probe("/readyz").await.status, 200);
-    assert!(is_injected(&pod.start(ContainerSpec::new("after")).await).await);
+    let after = pod.start(ContainerSpec::new("after")).await;
+    assert!(after.is_injected().await);
     assert_eq!(
         plugin.metric("nri_plugin_connection_losses_total").await,
         1.0

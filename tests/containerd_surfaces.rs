@@ -13,8 +13,7 @@ use rstest::rstest;
 async fn a_device_node_can_be_opened(#[values(V1_7, V2)] containerd: Containerd) {
     let node = Node::start(containerd).await;
     let _plugin = Plugin::start(&node, &[]).await;
-    let pod = PodSpec::new("annotated").annotation(DEVICES, "true");
-    let pod = node.run_pod(pod).await;
+    let pod = node.run_annotated_pod().await;
     let container = pod.start(ContainerSpec::new("main")).await;
 
     assert_eq!(
@@ -33,8 +32,7 @@ async fn the_configuration_is_writable_and_the_driver_is_not(
 ) {
     let node = Node::start(containerd).await;
     let _plugin = Plugin::start(&node, &[]).await;
-    let pod = PodSpec::new("annotated").annotation(DEVICES, "true");
-    let pod = node.run_pod(pod).await;
+    let pod = node.run_annotated_pod().await;
     let container = pod.start(ContainerSpec::new("main")).await;
 
     container.sh("nvidia-smi").await;
@@ -55,8 +53,7 @@ async fn containerd_12650_cdi_mode_brings_every_gpu_once(
 ) {
     let node = Node::start(containerd).await;
     let _plugin = Plugin::start(&node, &["--device-injection-mode=cdi"]).await;
-    let pod = PodSpec::new("annotated").annotation(DEVICES, "true");
-    let pod = node.run_pod(pod).await;
+    let pod = node.run_annotated_pod().await;
     let container = pod.start(ContainerSpec::new("main")).await;
 
     // containerd 1.7 drops CDI devices from an adjustment, so there the nodes themselves are handed
@@ -88,8 +85,7 @@ async fn moby_47633_cdi_mode_without_a_spec_brings_the_nodes(
     };
     let node = Node::start_with(containerd, overlay).await;
     let _plugin = Plugin::start(&node, &["--device-injection-mode=cdi"]).await;
-    let pod = PodSpec::new("annotated").annotation(DEVICES, "true");
-    let pod = node.run_pod(pod).await;
+    let pod = node.run_annotated_pod().await;
     let container = pod.start(ContainerSpec::new("main")).await;
 
     assert_eq!(

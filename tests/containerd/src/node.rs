@@ -18,6 +18,7 @@ use crate::log::Log;
 use crate::parity::Parity;
 use crate::pod::{Container, Pod};
 use crate::spec::PodSpec;
+use crate::surfaces::DEVICES;
 
 /// The image of containerd; its tags are Debian suites.
 const IMAGE: &str = "nri-plugin/containerd";
@@ -193,6 +194,16 @@ impl Node {
     /// When containerd refuses it.
     pub async fn run_pod(&self, spec: PodSpec) -> Pod {
         Pod::run(self.cri.clone(), self.parity.clone(), spec).await
+    }
+
+    /// Runs an empty pod that asks for every mock GPU.
+    ///
+    /// # Panics
+    ///
+    /// When containerd refuses it.
+    pub async fn run_annotated_pod(&self) -> Pod {
+        let pod = PodSpec::new("annotated").annotation(DEVICES, "true");
+        self.run_pod(pod).await
     }
 
     /// Every container that there is, but for the pods' own.

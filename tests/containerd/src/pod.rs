@@ -12,6 +12,7 @@ use crate::inside::Inside;
 use crate::parity::{Creation, Parity};
 use crate::sandbox::Sandbox;
 use crate::spec::{ContainerSpec, PodSpec};
+use crate::surfaces::mounts_overlay;
 
 /// A running pod.
 #[derive(Clone, Debug)]
@@ -236,6 +237,15 @@ impl Container {
         let info = info.replace(&self.id, "<id>");
         let mut info: Value = serde_json::from_str(&info).expect("containerd's info is JSON");
         info["runtimeSpec"].take()
+    }
+
+    /// Whether it mounts the mock driver.
+    ///
+    /// # Panics
+    ///
+    /// When containerd gives no OCI spec of it.
+    pub async fn is_injected(&self) -> bool {
+        mounts_overlay(&self.oci_spec().await)
     }
 
     async fn status(&self, verbose: bool) -> v1::ContainerStatusResponse {

@@ -113,7 +113,7 @@ fn overlay_mounts() -> Vec<String> {
 
 /// Whether an OCI spec mounts the overlay.
 #[must_use]
-pub fn mounts_overlay(spec: &Value) -> bool {
+pub(crate) fn mounts_overlay(spec: &Value) -> bool {
     let mounts = spec["mounts"].as_array();
     let mut mounts = mounts.into_iter().flatten();
     mounts.any(|mount| mount["destination"] == OVERLAY)
