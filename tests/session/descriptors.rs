@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, prlimit};
+use rustix::process::{Resource, Rlimit, Signal, getrlimit, prlimit};
 use tokio::net::TcpStream;
 use tokio::time::sleep;
 
@@ -13,18 +13,12 @@ use crate::raw_runtime::RawRuntime;
 const WARNING: &str = "cannot accept a probe's connection, trying on";
 
 /// Bounds the process's descriptors. The limit that it started with is the test's own.
-fn limit(plugin: &Plugin, descriptors: Option<u64>) {
-    let pid = Pid::from_raw(plugin.pid().try_into().unwrap());
-    let current = descriptors;
-    prlimit(
-        pid,
-        Resource::Nofile,
-        Rlimit {
-            current,
-            ..getrlimit(Resource::Nofile)
-        },
-    )
-    .unwrap();
+fn limit(plugin: &Plugin, current: Option<u64>) {
+    let limit = Rlimit {
+        current,
+        ..getrlimit(Resource::Nofile)
+    };
+    prlimit(Some(plugin.pid()), Resource::Nofile, limit).unwrap();
 }
 
 #[tokio::test]

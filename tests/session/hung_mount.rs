@@ -12,7 +12,7 @@ use rustix::process::Signal;
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 
-use crate::plugin::{Plugin, annotated_pod, container, soon};
+use crate::plugin::{Plugin, annotated_pod, container, soon, until};
 use crate::raw_runtime::{Connection, RawRuntime};
 
 /// What the runtime gives a request, and what is left of it for the decision.
@@ -194,12 +194,7 @@ async fn sigterm_is_heard_although_the_socket_lies_on_a_hung_mount() {
     let mount = Mount::new([("nri.sock", Entry::File)]);
     mount.hang("nri.sock");
     let mut plugin = Plugin::start(&mount.path().join("nri.sock"), &[]).await;
-    let looked_for = async {
-        while mount.held() == 0 {
-            tokio::task::yield_now().await;
-        }
-    };
-    soon("the socket is looked for", looked_for).await;
+    until("the socket is looked for", || mount.held() > 0).await;
     plugin.signal(Signal::TERM);
     plugin.logged("stopped").await;
     // As above.

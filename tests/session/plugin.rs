@@ -11,6 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::task::yield_now;
 use tokio::time::timeout;
 
 /// What takes longer than this does not happen.
@@ -22,6 +23,16 @@ pub(crate) async fn soon<T>(awaited: &str, event: impl Future<Output = T>) -> T 
         panic!("in vain: {awaited}")
     };
     happened
+}
+
+/// Waits for what nothing tells of.
+pub(crate) async fn until(awaited: &str, holds: impl Fn() -> bool) {
+    let asking = async {
+        while !holds() {
+            yield_now().await;
+        }
+    };
+    soon(awaited, asking).await;
 }
 
 /// A running plugin.
@@ -103,8 +114,8 @@ impl Plugin {
     }
 
     /// The process's id.
-    pub(crate) fn pid(&self) -> u32 {
-        self.process.id().unwrap()
+    pub(crate) fn pid(&self) -> Pid {
+        Pid::from_raw(self.process.id().unwrap().try_into().unwrap()).unwrap()
     }
 
     /// Waits until one of its threads waits for the runtime to accept its connection.
@@ -117,18 +128,12 @@ impl Plugin {
                 call.is_ok_and(|call| call.starts_with(&number))
             })
         };
-        let connecting = async {
-            while !waits() {
-                tokio::task::yield_now().await;
-            }
-        };
-        soon("the plugin connects", connecting).await;
+        until("the plugin connects", waits).await;
     }
 
     /// Sends a signal.
     pub(crate) fn signal(&self, signal: Signal) {
-        let pid = Pid::from_raw(self.pid().try_into().unwrap()).unwrap();
-        kill_process(pid, signal).unwrap();
+        kill_process(self.pid(), signal).unwrap();
     }
 
     /// Waits for its end.

@@ -10,6 +10,7 @@ use nri_proto::api::{
 };
 use nri_proto::wire::{MAX_BODY, Message, PLUGIN_CONNECTION, Split, envelope};
 use prost::Message as _;
+use rustix::process::Pid;
 
 use crate::plugin::{Plugin, annotated_pod, container};
 use crate::raw_runtime::RawRuntime;
@@ -93,7 +94,7 @@ fn missed(count: usize) -> Vec<Container> {
 }
 
 /// The most memory that the process has had, in kB.
-fn peak_memory(pid: u32) -> u64 {
+fn peak_memory(pid: Pid) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kilobytes = peak.unwrap().trim().strip_suffix(" kB").unwrap();

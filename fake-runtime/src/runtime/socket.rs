@@ -135,6 +135,7 @@ mod tests {
         assert!(socket.path().exists());
         socket.listen().unwrap();
     }
+
     #[tokio::test]
     async fn a_listener_that_a_forked_child_still_holds_is_gone() {
         use std::os::fd::AsFd as _;
