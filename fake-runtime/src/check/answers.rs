@@ -121,6 +121,10 @@ pub(super) async fn takes_sparse_requests(subject: &Subject) -> Judged {
             Err(NoAnswer::Closed(why)) => {
                 return failed(format!("asked with {missing}: {why}"));
             }
+            // It has answered about an ordinary container before.
+            Err(NoAnswer::Late) => {
+                return failed(format!("asked with {missing}: it gave no answer in time"));
+            }
             Err(other) => return Err(other.skipped()),
             Ok(None) => return Err(not_subscribed()),
             Ok(Some(_)) => {}

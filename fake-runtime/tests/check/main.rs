@@ -93,20 +93,26 @@ fn name(wrong: Wrong) -> String {
 /// Makes every check, and expects just these to fail.
 async fn fails(wrong: Wrong, expected: &[Check]) -> Result<(), Failed> {
     let this = std::env::current_exe()?;
-    let takes_inventories = !matches!(wrong, Wrong::Index | Wrong::ForgetsMore | Wrong::OneFrame);
     let mut seen = Vec::new();
     let mut failed = Vec::new();
     for check in Check::ALL {
-        let (request_timeout, patience) = match check {
-            // A busy machine takes its time over an inventory of many megabytes; who takes it at all, does so before this.
-            Check::SplitSynchronize if takes_inventories => (20, 60),
-            // Shorter than containerd's, for the sake of the plugins that let them pass.
-            _ => (1, 2),
-        };
+        // Only who would let all the time pass is given little: on a busy machine, seconds go by over a long inventory,
+        // or until a panic is printed with its backtrace.
+        let request_timeout = Duration::from_secs(match (wrong, check) {
+            (Wrong::ForgetsMore | Wrong::OneFrame, _) => 1,
+            (Wrong::Late | Wrong::Stream, Check::SplitSynchronize) => 20,
+            (Wrong::Late | Wrong::Stream | Wrong::ConfigureLater, _) => 1,
+            _ => 20,
+        });
+        let patience = Duration::from_secs(match wrong {
+            Wrong::Index | Wrong::ForgetsMore | Wrong::OneFrame => 2,
+            Wrong::IgnoresClose | Wrong::IgnoresHalfClose => 2,
+            _ => 60,
+        });
         let subject = Subject::new(this.clone())
             .args(["--wrong", &name(wrong)])
-            .request_timeout(Duration::from_secs(request_timeout))
-            .patience(Duration::from_secs(patience));
+            .request_timeout(request_timeout)
+            .patience(patience);
         let outcome = check.run(&subject).await;
         if matches!(outcome, Outcome::Failed(_)) {
             failed.push(check);
