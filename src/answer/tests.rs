@@ -103,26 +103,31 @@ fn fixture_of<S: Staged + Send + Sync + 'static>(
 impl<S: Staged + Send + Sync + 'static> Fixture<S> {
     /// Asks as the stub does: what does not answer in time, or waits, is answered for at the deadline.
     fn ask(&self, payload: &[u8], patience: Duration) -> Result<Vec<u8>, String> {
-        let request = Arc::new(Request::new(payload, patience * 4 / 5));
+        let (began, begun) = channel();
+        let request = Request {
+            began: Some(began),
+            ..Request::new(payload, patience * 4 / 5)
+        };
+        let request = Arc::new(request);
         let (answerer, asking) = (Arc::clone(&self.answerer), Arc::clone(&request));
         let (sender, reply) = channel();
         let log = tracing::dispatcher::get_default(tracing::Dispatch::clone);
         thread::spawn(move || {
             tracing::dispatcher::with_default(&log, || {
                 let _ = sender.send(answerer.create_container(&*asking, Runtime::UNKNOWN));
+                asking.begins();
             });
         });
+        // However busy the machine, the handler has said what to answer at the deadline, or answered.
+        begun.recv().unwrap();
         let left = || request.deadline.saturating_duration_since(Instant::now());
         let mut replied = reply.recv_timeout(left()).ok();
         if replied == Some(Reply::Wait) {
             thread::sleep(left());
         }
         if request.claim() {
-            // A handler that has not come as far as to say what then is answered for with nothing.
             let late = request.late.lock().unwrap().take();
-            replied = Some(Reply::Answer(
-                late.map_or_else(|| Ok(Vec::new()), |late| late()),
-            ));
+            replied = Some(Reply::Answer(late.unwrap()()));
         }
         let replied = replied.unwrap_or_else(|| reply.recv().unwrap());
         drop(request.late.lock().unwrap().take());
@@ -157,6 +162,15 @@ impl<S: Staged + Send + Sync + 'static> Fixture<S> {
     }
 }
 
+/// Waits for what nothing tells of.
+fn until(condition: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !condition() {
+        assert!(begun.elapsed() < LONG, "it never came");
+        thread::yield_now();
+    }
+}
+
 /// A request as the stub asks it.
 struct Request {
     payload: Vec<u8>,
@@ -165,6 +179,8 @@ struct Request {
     late: Mutex<Option<Box<dyn FnOnce() -> Answer + Send>>>,
     claimed: AtomicBool,
     may_block: fn() -> bool,
+    /// Told once the handler waits for something, or has answered.
+    began: Option<Sender<()>>,
 }
 
 impl Request {
@@ -177,6 +193,14 @@ impl Request {
             late: Mutex::default(),
             claimed: AtomicBool::new(false),
             may_block: || true,
+            began: None,
+        }
+    }
+
+    fn begins(&self) {
+        if let Some(began) = &self.began {
+            // It is told so twice where the handler waited, and then answered.
+            let _ = began.send(());
         }
     }
 }
@@ -196,6 +220,7 @@ impl Asking for Request {
 
     fn when_late(&self, answer: impl FnOnce() -> Answer + Send + 'static) {
         *self.late.lock().unwrap() = Some(Box::new(answer));
+        self.begins();
     }
 
     fn is_open(&self) -> bool {
@@ -369,9 +394,7 @@ fn containerd_nri_114_a_hung_file_system_is_answered_for_before_the_runtime_give
     let later = Instant::now() + LONG;
     assert!(fixture.health.check_wedged(later).is_err());
     drop(release);
-    while fixture.metrics.requests_in_flight.get() > 0 {
-        thread::yield_now();
-    }
+    until(|| fixture.metrics.requests_in_flight.get() == 0);
     assert!(fixture.health.check_wedged(later).is_ok());
 }
 
@@ -458,13 +481,13 @@ fn the_file_system_is_given_what_the_gate_left_of_the_time() {
     staged(agent);
     let (_release, host) = hung();
     let fixture = fixture(host, Some(gate));
-    let patience = Duration::from_millis(500);
+    let patience = Duration::from_secs(2);
     assert_eq!(fixture.ask(&annotated(), patience), Ok(Vec::new()));
     fixture.assert_counted("failed", "file system did not answer");
     let line = fixture.only("warn");
     let (_, left) = line.split_once("did not answer within ").unwrap();
     let (left, _) = left.split_once("ms").unwrap();
-    assert!(left.parse::<u32>().unwrap() < 400, "{line}");
+    assert!(left.parse::<u32>().unwrap() < 1600, "{line}");
 }
 
 #[test]
@@ -499,7 +522,7 @@ fn the_lock_is_let_go_of_with_the_answer_although_the_file_system_hangs() {
     staged(agent);
     let (_release, host) = hung();
     let fixture = fixture(host, Some(gate));
-    let patience = Duration::from_millis(500);
+    let patience = Duration::from_secs(2);
     assert_eq!(fixture.ask(&annotated(), patience), Ok(Vec::new()));
     fixture.assert_counted("failed", "file system did not answer");
     // Waits until it is.
@@ -518,8 +541,8 @@ fn who_looks_where_another_request_hangs_does_not_hang_as_well() {
     for _ in 0..3 {
         assert_eq!(fixture.ask(&annotated(), patience), Ok(Vec::new()));
     }
-    let hung = fixture.metrics.requests_in_flight.get();
-    assert_eq!(hung, 1, "the others have let their threads go");
+    // The others let their threads go.
+    until(|| fixture.metrics.requests_in_flight.get() == 1);
 }
 
 #[test]
@@ -532,12 +555,8 @@ fn the_disk_is_in_doubt_from_a_container_left_alone_until_it_is_read_again() {
     assert_eq!(fixture.ask(&annotated(), patience), Ok(Vec::new()));
     assert!(in_doubt());
     drop(release);
-    while fixture.metrics.requests_in_flight.get() > 0 {
-        thread::yield_now();
-    }
-    while in_doubt() {
-        thread::sleep(patience);
-    }
+    until(|| fixture.metrics.requests_in_flight.get() == 0);
+    until(|| !in_doubt());
 }
 
 #[test]
