@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use Containerd::{V1_7, V2};
 use containerd_tests::{ContainerSpec, Containerd, Node, Plugin, Pod};
 use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 use rstest::rstest;
 
@@ -26,14 +27,16 @@ async fn containerd_nri_114_a_stopped_plugin_is_done_without_and_comes_back(
 ) {
     let (node, plugin, pod) = annotated(containerd).await;
     assert_eq!(plugin.probe("/readyz").await.status, 200);
-    kill(Pid::from_raw(plugin.pid()), Signal::SIGSTOP).unwrap();
+    let process = Pid::from_raw(plugin.pid());
+    kill(process, Signal::SIGSTOP).unwrap();
+    waitid(Id::Pid(process), WaitPidFlag::WSTOPPED).unwrap();
     let start = Instant::now();
     let missed = pod.start(ContainerSpec::new("missed")).await;
     assert!(start.elapsed() >= REQUEST_TIMEOUT, "containerd waited");
     assert!(!missed.is_injected().await, "and gave up");
 
     let since = node.log().from_now();
-    kill(Pid::from_raw(plugin.pid()), Signal::SIGCONT).unwrap();
+    kill(process, Signal::SIGCONT).unwrap();
     Plugin::asked_by(&since).await;
     assert_eq!(plugin.probe("/readyz").await.status, 200);
     let after = pod.start(ContainerSpec::new("after")).await;

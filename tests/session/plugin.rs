@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use fake_runtime::process::{Exit, PluginProcess};
 use nri_proto::api::{Container, PodSandbox};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::task::yield_now;
+use tokio::task::{spawn_blocking, yield_now};
 use tokio::time::timeout;
 
 /// What takes longer than this does not happen.
@@ -134,6 +134,15 @@ impl Plugin {
     /// Sends a signal.
     pub(crate) fn signal(&self, signal: Signal) {
         kill_process(self.pid(), signal).unwrap();
+    }
+
+    /// Stops it, as on a node that has no processor time left for it, until a [`Signal::CONT`].
+    pub(crate) async fn stall(&self) {
+        let pid = self.pid();
+        self.signal(Signal::STOP);
+        // The signal is only sent by then: each thread runs on until it meets it.
+        let waiting = spawn_blocking(move || waitid(WaitId::Pid(pid), WaitIdOptions::STOPPED));
+        soon("the plugin stops", waiting).await.unwrap().unwrap();
     }
 
     /// Waits for its end.

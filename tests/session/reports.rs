@@ -41,8 +41,7 @@ async fn containerd_nri_114_a_plugin_that_was_closed_for_being_late_comes_back()
     let runtime = runtime.start().await.unwrap();
     let plugin = Plugin::start(runtime.socket_path(), &[]).await;
     runtime.plugin_registered().await.unwrap();
-    // As on a node that has no processor time left for it.
-    plugin.signal(Signal::STOP);
+    plugin.stall().await;
     let create = || runtime.create_container(annotated_pod(), container("c"));
     let late = create().await.unwrap();
     assert!(matches!(late.asked[0].answer, Answer::Lost(_)));
@@ -210,7 +209,7 @@ async fn containerd_nri_316_a_container_that_a_requirement_let_through_is_told_o
     let mut plugin = Plugin::start(runtime.socket_path(), &[]).await;
     runtime.registrations(2).await.unwrap();
 
-    plugin.signal(Signal::STOP);
+    plugin.stall().await;
     let create = || runtime.create_container(annotated_pod(), container("c"));
     let let_through = create().await.unwrap();
     assert!(matches!(let_through.asked[0].answer, Answer::Lost(_)));
