@@ -1,32 +1,51 @@
 //! How much a plugin costs: the time of each answer, the processor's time behind it, and memory.
 //!
-//! Two plugins are measured in turns, in the same run, so that noise is the same for both: the difference
-//! to a plugin that does nothing is what a plugin adds to the wire itself.
+//! What is measured takes turns in the same run, so that noise is the same for all: a ratio to the [floor](serve_floor)
+//! says the same on every machine, where microseconds do not. This end of the socket is blocking code, which adds as
+//! little as can be to what it measures.
 
+mod connection;
+mod floor;
 mod process;
 
-use std::time::Duration;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use nri_proto::api::CreateContainerRequest;
+use nri_proto::api::{CreateContainerRequest, plugin};
+use prost::Message as _;
 use serde::Serialize;
 
-use crate::create::Answer;
-use crate::process::PluginProcess;
-use crate::runtime::FakeRuntime;
-use process::Usage;
+use crate::process::SpawnError;
+use crate::profile::Profile;
+use connection::{Connection, Request};
+use process::{Process, Usage};
 
-/// In so many turns the requests are made.
-const TURNS: usize = 10;
-/// Requests of each plugin that are not measured, before the first turn.
-const WARM_UP: usize = 100;
+pub use floor::{Floor, serve as serve_floor};
 
-/// A plugin's process, registered on a runtime of its own.
+/// Requests that are not measured, before the first round.
+const WARM_UP: u32 = 500;
+
+/// How the requests are made.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// In so many rounds, in each of which all take their turn.
+    pub rounds: u32,
+    /// So many in each turn.
+    pub requests: u32,
+    /// So long after the answer before.
+    pub gap: Duration,
+}
+
+/// What can be asked: a plugin's process, or the floor's.
 #[derive(Debug)]
-pub struct Candidate {
-    /// The runtime.
-    pub runtime: FakeRuntime,
-    /// The process.
-    pub process: PluginProcess,
+pub struct Subject {
+    process: Process,
+    connection: Connection,
+    /// From its start until it was registered.
+    pub registered_after: Duration,
 }
 
 /// What a plugin costs.
@@ -52,91 +71,171 @@ pub struct Cost {
     pub rss_kib: u64,
     /// The most resident memory that the process ever had, in KiB.
     pub peak_rss_kib: u64,
+    /// What half of the answers of each round did not exceed, in microseconds.
+    pub rounds_us: Vec<f64>,
 }
 
 /// Why there is no measurement.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
-    /// The plugin gave no answer, or an error: its time would say nothing.
-    #[error("the plugin {0}: its time says nothing")]
-    NoAnswer(String),
-    /// No plugin was asked.
-    #[error("no plugin subscribes to CreateContainer")]
-    NobodyAsked,
-    /// The kernel does not tell of the process.
-    #[error("cannot read what the plugin's process uses: {0}")]
-    Usage(#[from] std::io::Error),
-    /// The process has ended.
-    #[error("the plugin has ended")]
-    Ended,
+    /// There is no such binary, or it is none for this machine.
+    #[error(transparent)]
+    Spawn(#[from] SpawnError),
+    /// It ended before it was registered, or never was.
+    #[error("{}: {reason}", path.display())]
+    NotRegistered {
+        /// Which.
+        path: PathBuf,
+        /// Its exit status and the last line of its stderr, or what it said in place of a registration.
+        reason: String,
+    },
+    /// It gave no answer, or an error: its time would say nothing.
+    #[error("{} gave no answer: {error}", path.display())]
+    NoAnswer {
+        /// Which.
+        path: PathBuf,
+        /// What came in its place.
+        error: io::Error,
+    },
+    /// The system refuses what a measurement takes.
+    #[error("cannot measure: {0}")]
+    System(#[from] io::Error),
 }
 
-/// Measures every candidate with about `requests` requests each, in turns.
+impl Subject {
+    /// Starts the plugin at `path` and registers it as `profile` does. `{socket}` in `args` stands for the path of the
+    /// NRI socket; where none has it, `--socket-path=` and the path are appended.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be started, or does not register.
+    pub fn plugin(path: &Path, args: &[OsString], profile: &Profile) -> Result<Self, BenchError> {
+        let begun = Instant::now();
+        let (mut process, stream) = Process::start(path, args)?;
+        let registered = stream.and_then(|stream| {
+            let mut connection = Connection::new(stream)?;
+            connection.register(profile)?;
+            Ok(connection)
+        });
+        let connection = registered.map_err(|error| BenchError::NotRegistered {
+            path: path.to_owned(),
+            reason: process.ended().unwrap_or_else(|| error.to_string()),
+        })?;
+        Ok(Self {
+            process,
+            connection,
+            registered_after: begun.elapsed(),
+        })
+    }
+
+    /// Starts the tool at `path`, which serves `floor` by its command of that name.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be started, or does not register.
+    pub fn floor(path: &Path, floor: &Floor, profile: &Profile) -> Result<Self, BenchError> {
+        Self::plugin(path, &floor.args(), profile)
+    }
+
+    /// The length of the payload of its answer to `request`, in bytes.
+    ///
+    /// # Errors
+    ///
+    /// It gives none, or an error.
+    pub fn answer_length(&mut self, request: &CreateContainerRequest) -> Result<usize, BenchError> {
+        self.ask(&mut encoded(request))?;
+        let answer = self.connection.answer();
+        answer
+            .map(|payload| payload.len())
+            .map_err(|error| self.no_answer(error))
+    }
+
+    fn ask(&mut self, request: &mut Request) -> Result<Duration, BenchError> {
+        let asked = self.connection.ask(request);
+        asked.map_err(|error| self.no_answer(error))
+    }
+
+    fn no_answer(&mut self, error: io::Error) -> BenchError {
+        let error = self.process.ended().map_or(error, io::Error::other);
+        let path = self.process.path.clone();
+        BenchError::NoAnswer { path, error }
+    }
+
+    fn turn(&mut self, request: &mut Request, plan: &Plan) -> Result<Vec<Duration>, BenchError> {
+        let mut latencies = Vec::with_capacity(plan.requests as usize);
+        for _ in 0..plan.requests {
+            if !plan.gap.is_zero() {
+                thread::sleep(plan.gap);
+            }
+            latencies.push(self.ask(request)?);
+        }
+        Ok(latencies)
+    }
+
+    /// Its resident memory, and the most that it ever had, in KiB.
+    ///
+    /// # Errors
+    ///
+    /// The kernel does not tell of the process.
+    pub fn memory(&self) -> Result<(u64, u64), BenchError> {
+        let usage = Usage::of(self.process.id())?;
+        Ok((usage.rss_kib, usage.peak_rss_kib))
+    }
+}
+
+/// Measures what `request` costs each of the subjects.
 ///
 /// # Errors
 ///
-/// One of them gave no answer, or has ended.
-pub async fn measure(
-    candidates: &[Candidate],
+/// One of them gave no answer, or an error.
+pub fn measure(
+    subjects: &mut [Subject],
     request: &CreateContainerRequest,
-    requests: usize,
+    plan: &Plan,
 ) -> Result<Vec<Cost>, BenchError> {
-    for candidate in candidates {
-        candidate.ask(request, WARM_UP).await?;
-    }
+    let mut request = encoded(request);
+    let warm_up = Plan {
+        requests: WARM_UP.min(plan.requests),
+        gap: Duration::ZERO,
+        ..*plan
+    };
     let mut before = Vec::new();
-    for candidate in candidates {
-        before.push(candidate.usage()?);
+    for subject in &mut *subjects {
+        subject.turn(&mut request, &warm_up)?;
+        before.push(Usage::of(subject.process.id())?);
     }
-    let mut measured: Vec<(Vec<Duration>, Duration)> = vec![Default::default(); candidates.len()];
-    for _ in 0..TURNS {
-        for (candidate, (latencies, took)) in candidates.iter().zip(&mut measured) {
-            let (more, longer) = candidate.ask(request, requests.div_ceil(TURNS)).await?;
-            latencies.extend(more);
-            *took += longer;
+    let mut rounds = vec![Vec::new(); subjects.len()];
+    for _ in 0..plan.rounds {
+        for (subject, rounds) in subjects.iter_mut().zip(&mut rounds) {
+            rounds.push(subject.turn(&mut request, plan)?);
         }
     }
-    let mut costs = Vec::new();
-    for ((candidate, before), (latencies, took)) in candidates.iter().zip(before).zip(measured) {
-        costs.push(Cost::new(latencies, took, before, candidate.usage()?));
-    }
-    Ok(costs)
+    let measured = subjects.iter().zip(before).zip(rounds);
+    measured
+        .map(|((subject, before), rounds)| {
+            let after = Usage::of(subject.process.id())?;
+            Ok(Cost::new(rounds, before, after))
+        })
+        .collect()
 }
 
-impl Candidate {
-    /// Asks so many times, and gives the time of each answer and of all together.
-    async fn ask(
-        &self,
-        request: &CreateContainerRequest,
-        times: usize,
-    ) -> Result<(Vec<Duration>, Duration), BenchError> {
-        let mut latencies = Vec::with_capacity(times);
-        for _ in 0..times {
-            let CreateContainerRequest { pod, container } = request.clone();
-            let asked = match self.runtime.create_container(pod, container).await {
-                Ok(created) => created.asked,
-                Err(refused) => refused.asked,
-            };
-            let asked = asked.into_iter().next().ok_or(BenchError::NobodyAsked)?;
-            match asked.answer {
-                Answer::Adjust(_) => latencies.push(asked.latency),
-                other => return Err(BenchError::NoAnswer(other.to_string())),
-            }
-        }
-        // Of the answers alone: what the runtime makes of them is not the plugin's.
-        let took = latencies.iter().sum();
-        Ok((latencies, took))
-    }
-
-    fn usage(&self) -> Result<Usage, BenchError> {
-        Ok(Usage::of(self.process.id().ok_or(BenchError::Ended)?)?)
-    }
+fn encoded(request: &CreateContainerRequest) -> Request {
+    Request::new(plugin::CREATE_CONTAINER, &request.encode_to_vec())
 }
 
 impl Cost {
-    fn new(mut latencies: Vec<Duration>, took: Duration, before: Usage, after: Usage) -> Self {
-        latencies.sort_unstable();
+    fn new(rounds: Vec<Vec<Duration>>, before: Usage, after: Usage) -> Self {
         let microseconds = |time: Duration| time.as_secs_f64() * 1e6;
+        let mut rounds = rounds;
+        for round in &mut rounds {
+            round.sort_unstable();
+        }
+        let median = |round: &Vec<_>| percentile(round, 500).map_or(0.0, microseconds);
+        let rounds_us = rounds.iter().map(median).collect();
+        let mut latencies = rounds.concat();
+        latencies.sort_unstable();
+        // Of the answers alone: what is between them is not the plugin's.
+        let took: Duration = latencies.iter().sum();
         let requests = u32::try_from(latencies.len()).unwrap_or(u32::MAX);
         let per_mille = |rank| percentile(&latencies, rank).map_or(0.0, microseconds);
         Self {
@@ -150,7 +249,17 @@ impl Cost {
             cpu_us: microseconds(after.cpu.saturating_sub(before.cpu)) / f64::from(requests),
             rss_kib: after.rss_kib,
             peak_rss_kib: after.peak_rss_kib,
+            rounds_us,
         }
+    }
+
+    /// How many times `other` this took: the median over rounds, in each of which noise was the same for both.
+    #[must_use]
+    pub fn ratio_to(&self, other: &Self) -> f64 {
+        let rounds = self.rounds_us.iter().zip(&other.rounds_us);
+        let mut ratios: Vec<f64> = rounds.map(|(this, other)| this / other).collect();
+        ratios.sort_by(f64::total_cmp);
+        ratios.get(ratios.len() / 2).copied().unwrap_or(f64::NAN)
     }
 }
 
@@ -178,5 +287,17 @@ mod tests {
             percentile(&sorted[..1], 999),
             Some(Duration::from_micros(1))
         );
+    }
+
+    #[test]
+    fn a_ratio_is_taken_within_each_round() {
+        let usage = Usage::of(std::process::id()).unwrap();
+        let cost = |rounds: [u64; 3]| {
+            let rounds = rounds.map(|micros| vec![Duration::from_micros(micros)]);
+            Cost::new(rounds.to_vec(), usage, usage)
+        };
+        // The second round was slow for both, the third for one alone.
+        let ratio = cost([20, 200, 90]).ratio_to(&cost([10, 100, 10]));
+        assert!((ratio - 2.0).abs() < 1e-9, "{ratio}");
     }
 }

@@ -16,6 +16,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
+pub use bench::ServeFloor;
 pub use simulate::Simulate;
 
 use crate::one_line::last_line;
@@ -52,7 +53,7 @@ pub const EXIT_STATUS: &str = "Exit status: 0 all well, 1 a difference or a fail
 enum Command {
     Bench(bench::Args),
     Check(check::Args),
-    IdlePlugin(bench::IdlePlugin),
+    Floor(ServeFloor),
     Record(record::Args),
     Replay(replay::Args),
     Vectors(vectors::Args),
@@ -128,7 +129,7 @@ impl Command {
         match self {
             Self::Bench(args) => args.run(out),
             Self::Check(args) => args.run(out),
-            Self::IdlePlugin(args) => args.run(),
+            Self::Floor(args) => args.run(),
             Self::Record(args) => args.run(),
             Self::Replay(args) => args.run(out, &Product::default()),
             Self::Vectors(args) => args.run(out),

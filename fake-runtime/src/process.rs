@@ -171,6 +171,23 @@ impl PluginCommand {
         self
     }
 
+    /// Starts it outside tokio. Nobody reads what it prints; what it writes to stderr goes to a file.
+    pub(crate) fn spawn_unread(
+        self,
+        stderr: impl Into<Stdio>,
+    ) -> Result<std::process::Child, SpawnError> {
+        let mut command = self.command.into_std();
+        let spawned = command
+            .stdin(self.stdin)
+            .stdout(Stdio::null())
+            .stderr(stderr)
+            .spawn();
+        spawned.map_err(|source| SpawnError {
+            path: self.path,
+            source,
+        })
+    }
+
     /// Starts it. The process is killed when the value returned is dropped.
     ///
     /// # Errors

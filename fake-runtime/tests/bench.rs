@@ -1,4 +1,4 @@
-//! `fake-runtime bench`, with the tool's own idle plugin as the one that is measured.
+//! `fake-runtime bench`, with the tool's own floor as the plugin that is measured.
 
 #![expect(clippy::unwrap_used, reason = "a test has nothing better to do")]
 
@@ -14,14 +14,14 @@ fn bench(args: &[&str]) -> Output {
         .unwrap()
 }
 
-fn idle(options: &[&str]) -> Output {
+fn floor(options: &[&str]) -> Output {
     let plugin = ["--plugin", TOOL];
-    bench(&[&plugin, options, &["--", "idle-plugin", "{socket}"]].concat())
+    bench(&[&plugin, options, &["--", "floor", "{socket}"]].concat())
 }
 
 #[test]
 fn plugin_and_floor_are_measured_in_the_same_run() {
-    let output = idle(&["--output", "json"]);
+    let output = floor(&["--output", "json"]);
     let error = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{error}");
     let costs: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -44,7 +44,7 @@ fn a_plugin_that_ends_is_an_error_and_no_measurement() {
     assert_eq!(output.status.code(), Some(1));
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(
-        error.starts_with("fake-runtime: the plugin ended, "),
+        error.starts_with("fake-runtime: /bin/false: it ended, exit status: 1"),
         "{error}"
     );
     assert!(output.stdout.is_empty());

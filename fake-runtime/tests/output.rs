@@ -15,7 +15,7 @@ fn project(path: &str) -> PathBuf {
 
 /// The lines that the tool prints about a plugin that changes nothing.
 fn printed(args: &[&str]) -> Vec<Value> {
-    let plugin = format!("{TOOL} idle-plugin {{socket}}");
+    let plugin = format!("{TOOL} floor {{socket}}");
     let output = Command::new(TOOL)
         .args(args)
         .args(["--output", "json", "--plugin", &plugin])

@@ -1,8 +1,99 @@
-//! What the kernel tells of a process.
+//! The process that is measured, and what the kernel tells of it.
 
-use std::fs;
+use std::ffi::OsString;
+use std::fs::{self, File};
 use std::io;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::process::Child;
 use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use tempfile::TempDir;
+
+use crate::process::{PluginCommand, SpawnError};
+use crate::profile::REGISTRATION_TIMEOUT_MS;
+
+/// A process that connects to a socket of its own. It is killed when this is dropped.
+#[derive(Debug)]
+pub(super) struct Process {
+    pub(super) path: PathBuf,
+    child: Child,
+    directory: TempDir,
+}
+
+impl Process {
+    /// Starts it and waits until it has connected.
+    pub(super) fn start(
+        path: &Path,
+        args: &[OsString],
+    ) -> Result<(Self, io::Result<UnixStream>), SpawnError> {
+        let failed = |source| SpawnError {
+            path: path.to_owned(),
+            source,
+        };
+        let directory = tempfile::tempdir().map_err(failed)?;
+        let socket = directory.path().join("nri.sock");
+        let listener = UnixListener::bind(&socket).map_err(failed)?;
+        let stderr = File::create(directory.path().join(STDERR)).map_err(failed)?;
+        let child = PluginCommand::on_socket(path, args, &socket).spawn_unread(stderr)?;
+        let process = Self {
+            path: path.to_owned(),
+            child,
+            directory,
+        };
+        let stream = process.connection(&listener);
+        Ok((process, stream))
+    }
+
+    fn connection(&self, listener: &UnixListener) -> io::Result<UnixStream> {
+        let pidfd = pidfd_open(Pid::from_child(&self.child), PidfdFlags::empty())?;
+        let mut events = [
+            PollFd::new(listener, PollFlags::IN),
+            PollFd::new(&pidfd, PollFlags::IN),
+        ];
+        let limit = Timespec {
+            tv_sec: REGISTRATION_TIMEOUT_MS / 1000,
+            tv_nsec: 0,
+        };
+        poll(&mut events, Some(&limit))?;
+        let [connects, _] = events;
+        if connects.revents().is_empty() {
+            return Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                "it did not connect",
+            ));
+        }
+        Ok(listener.accept()?.0)
+    }
+
+    pub(super) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// How it ended, if it has: its status, and the last line of its stderr.
+    pub(super) fn ended(&mut self) -> Option<String> {
+        let status = self.child.try_wait().ok().flatten()?;
+        let stderr = fs::read(self.directory.path().join(STDERR)).unwrap_or_default();
+        let exit = crate::process::Exit {
+            status,
+            stderr: String::from_utf8_lossy(&stderr).into_owned(),
+        };
+        Some(format!("it ended, {}", exit.in_short()))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The file that it writes its stderr to.
+const STDERR: &str = "stderr";
 
 /// What a process has used until now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

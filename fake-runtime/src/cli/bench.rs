@@ -2,20 +2,17 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::time::Duration;
 
-use crate::bench::{Candidate, Cost, measure};
-use crate::pod::{manifest, requests};
-use crate::process::PluginCommand;
-use crate::profile::Profile;
-use crate::runtime::FakeRuntime;
-use crate::scripted::ScriptedPlugin;
 use nri_proto::api::CreateContainerRequest;
 use serde_json::json;
 
 use super::simulate::Simulate;
 use super::{Output, Result, Verdict};
+use crate::bench::{self, Cost, Floor, Plan, Subject, measure};
+use crate::pod::{manifest, requests};
+use crate::profile::Profile;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -24,13 +21,17 @@ Examples:
   fake-runtime bench --plugin ./my-plugin --output json | jq .plugin.p99_us";
 
 /// What is asked about where no file says.
-const POD: &str = "{kind: Pod, metadata: {name: bench, annotations: {nvml-mock.nvidia.com/devices: 'true'}}, \
-                   spec: {containers: [{name: main, image: busybox}]}}";
+const POD: &str =
+    "{kind: Pod, metadata: {name: bench}, spec: {containers: [{name: main, image: busybox}]}}";
+
+/// In so many rounds the requests are made.
+const ROUNDS: u32 = 10;
 
 /// Measure what a plugin costs: latency, throughput, processor time for each answer, and memory.
 ///
-/// Beside it stands the floor: a plugin of this program that does nothing, measured in turns with the other in the same
-/// run. Requests are made one after the other, as containerd makes them. Measure a release build.
+/// Beside it stands the floor: a process that reads the same requests and gives as long an answer without a thought,
+/// measured in turns with the plugin in the same run. Requests are made one after the other, as containerd makes them.
+/// Measure a release build.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -41,8 +42,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
     /// How many requests are measured
-    #[arg(long, value_name = "N", default_value = "10000")]
-    requests: NonZeroUsize,
+    #[arg(long, value_name = "N", default_value = "10000", value_parser = clap::value_parser!(u32).range(1..))]
+    requests: u32,
     /// text for people, json for one object
     #[arg(long, value_enum, default_value_t)]
     output: Output,
@@ -57,23 +58,26 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn run(self, out: &mut dyn Write) -> Result {
         let (profile, request) = self.request()?;
-        super::block_on(async {
-            let this = std::env::current_exe()?;
-            let idle = ["idle-plugin".into(), "{socket}".into()];
-            let candidates = [
-                start(profile, &self.plugin, &self.args).await?,
-                start(profile, &this, &idle).await?,
-            ];
-            let costs = measure(&candidates, &request, self.requests.get()).await?;
-            let [plugin, floor] = &costs[..] else {
-                return Err("two were measured".into());
-            };
-            match self.output {
-                Output::Text => table(out, plugin, floor)?,
-                Output::Json => writeln!(out, "{}", json!({ "plugin": plugin, "floor": floor }))?,
-            }
-            Ok(Verdict::Same)
-        })
+        let mut plugin = Subject::plugin(&self.plugin, &self.args, profile)?;
+        let floor = Floor {
+            answer_length: plugin.answer_length(&request)?,
+            calls: Vec::new(),
+        };
+        let floor = Subject::floor(&std::env::current_exe()?, &floor, profile)?;
+        let plan = Plan {
+            rounds: ROUNDS,
+            requests: self.requests.div_ceil(ROUNDS),
+            gap: Duration::ZERO,
+        };
+        let costs = measure(&mut [plugin, floor], &request, &plan)?;
+        let [plugin, floor] = &costs[..] else {
+            return Err("two were measured".into());
+        };
+        match self.output {
+            Output::Text => table(out, plugin, floor)?,
+            Output::Json => writeln!(out, "{}", json!({ "plugin": plugin, "floor": floor }))?,
+        }
+        Ok(Verdict::Same)
     }
 
     fn request(&self) -> Result<(&'static Profile, CreateContainerRequest)> {
@@ -91,19 +95,6 @@ impl Args {
         let first = all.into_iter().next();
         Ok((profile, first.ok_or("there is no container to ask about")?))
     }
-}
-
-async fn start(profile: &'static Profile, path: &Path, args: &[OsString]) -> Result<Candidate> {
-    let runtime = FakeRuntime::builder().profile(profile).start().await?;
-    let command = PluginCommand::on_socket(path, args, runtime.socket_path());
-    let mut process = command.spawn()?;
-    tokio::select! {
-        registered = runtime.plugin_registered() => drop(registered?),
-        exit = process.exited() => {
-            return Err(format!("the plugin ended, {}", exit?).into());
-        }
-    }
-    Ok(Candidate { runtime, process })
 }
 
 fn table(out: &mut dyn Write, plugin: &Cost, floor: &Cost) -> io::Result<()> {
@@ -132,32 +123,33 @@ fn table(out: &mut dyn Write, plugin: &Cost, floor: &Cost) -> io::Result<()> {
     )?;
     writeln!(
         out,
-        "{} requests each; left the plugin, right the floor",
-        plugin.requests
+        "{} requests each; left the plugin, right the floor: {:.2} times as long",
+        plugin.requests,
+        plugin.ratio_to(floor)
     )
 }
 
-/// A plugin that does nothing: the floor that `bench` measures.
+/// Serve the floor that `bench` measures.
 #[derive(Debug, clap::Args)]
 #[command(
     hide = true,
-    after_help = "Examples:\n  fake-runtime idle-plugin /tmp/nri.sock"
+    after_help = "Examples:\n  fake-runtime floor /tmp/nri.sock 500"
 )]
-pub(super) struct IdlePlugin {
+pub struct ServeFloor {
     /// The runtime's NRI socket
     socket: PathBuf,
+    #[command(flatten)]
+    floor: Floor,
 }
 
-impl IdlePlugin {
-    pub(super) fn run(self) -> Result {
-        // One thread, as few as a plugin can have: this is to cost as little as possible.
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
-        runtime.block_on(async {
-            let plugin = ScriptedPlugin::new("10", "idle");
-            plugin.connect(&self.socket).await?.closed().await;
-            Ok(Verdict::Same)
-        })
+impl ServeFloor {
+    /// Serves it until the runtime is gone.
+    ///
+    /// # Errors
+    ///
+    /// There is no runtime at the socket.
+    pub fn run(&self) -> Result {
+        bench::serve_floor(&self.socket, &self.floor)?;
+        Ok(Verdict::Same)
     }
 }
