@@ -61,7 +61,6 @@ pub fn serve(socket: &Path, floor: &Floor) -> io::Result<()> {
 
     let configured = api::ConfigureResponse {
         events: 1 << (api::Event::CreateContainer as i32 - 1),
-        ..Default::default()
     };
     let answer = |payload: Vec<u8>| {
         let frames = answer_frames(PLUGIN_CONNECTION, Split::CONTAINERD, 0, Ok(payload.into()));
