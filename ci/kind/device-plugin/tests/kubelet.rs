@@ -5,7 +5,7 @@
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::Command;
+use std::time::Duration;
 
 use mock_device_plugin::v1beta1::device_plugin_client::DevicePluginClient;
 use mock_device_plugin::v1beta1::registration_server::{Registration, RegistrationServer};
@@ -16,8 +16,10 @@ use mock_device_plugin::{Gpus, RESOURCE, run};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use tokio::net::UnixListener;
+use tokio::process::Command;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 use tokio_stream::wrappers::UnixListenerStream;
 use tonic::transport::{Endpoint, Server};
 use tonic::{Code, Request, Response, Status};
@@ -44,6 +46,11 @@ fn kubelet(sockets: &Path) -> (JoinHandle<()>, mpsc::UnboundedReceiver<RegisterR
     (kubelet, registrations)
 }
 
+/// What does not come within a minute does not come.
+async fn soon<T>(event: impl Future<Output = T>) -> T {
+    timeout(Duration::from_secs(60), event).await.unwrap()
+}
+
 /// A directory with a mock driver, where the sockets are as well.
 fn node_directory() -> TempDir {
     let root = tempfile::tempdir().unwrap();
@@ -62,7 +69,7 @@ async fn a_kubelet_that_restarts_is_told_of_the_plugin_again() {
     let sockets = root.path().to_owned();
     let gpus = Gpus::staged(root.path()).unwrap();
     tokio::spawn(async move { run(&sockets, gpus).await });
-    let registration = registrations.recv().await.unwrap();
+    let registration = soon(registrations.recv()).await.unwrap();
 
     first.abort();
     // As a kubelet does that starts.
@@ -71,7 +78,7 @@ async fn a_kubelet_that_restarts_is_told_of_the_plugin_again() {
     fs::remove_file(root.path().join("kubelet.sock")).unwrap();
     let (_second, mut registrations) = kubelet(root.path());
 
-    let registration = registrations.recv().await.unwrap();
+    let registration = soon(registrations.recv()).await.unwrap();
     assert_eq!(registration.resource_name, RESOURCE);
     let socket = Endpoint::try_from(format!("unix://{}", plugin.display())).unwrap();
     let mut plugin = DevicePluginClient::new(socket.connect().await.unwrap());
@@ -88,13 +95,13 @@ async fn a_pod_that_is_deleted_does_not_wait_for_the_plugin_to_be_killed() {
         .arg(root.path())
         .arg("--sockets")
         .arg(root.path())
+        .kill_on_drop(true)
         .spawn()
         .unwrap();
-    registrations.recv().await.unwrap();
-    let pid = Pid::from_child(&plugin);
-    kill_process(pid, Signal::TERM).unwrap();
-    let ended = tokio::task::spawn_blocking(move || plugin.wait().unwrap());
-    let status = ended.await.unwrap();
+    soon(registrations.recv()).await.unwrap();
+    let pid = plugin.id().unwrap().try_into().unwrap();
+    kill_process(Pid::from_raw(pid).unwrap(), Signal::TERM).unwrap();
+    let status = soon(plugin.wait()).await.unwrap();
     assert_eq!((status.code(), status.signal()), (Some(0), None));
 }
 
@@ -106,7 +113,7 @@ async fn a_kubelet_is_told_of_the_gpus_and_given_their_nodes() {
     let gpus = Gpus::staged(root.path()).unwrap();
     tokio::spawn(async move { run(&sockets, gpus).await });
 
-    let registration = registrations.recv().await.unwrap();
+    let registration = soon(registrations.recv()).await.unwrap();
     assert_eq!(registration.version, "v1beta1");
     assert_eq!(registration.resource_name, RESOURCE);
     let socket = root.path().join(registration.endpoint);
