@@ -116,7 +116,10 @@ async fn respond(
     let (status, body) = if request.method() != Method::GET || request.uri().path() != "/stagedz" {
         (StatusCode::NOT_FOUND, String::new())
     } else {
-        tokio::time::sleep(Duration::from_millis(answer.delay_ms)).await;
+        // Even the shortest sleep is one of a millisecond.
+        if answer.delay_ms > 0 {
+            tokio::time::sleep(Duration::from_millis(answer.delay_ms)).await;
+        }
         let status =
             StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         (status, answer.body)
