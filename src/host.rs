@@ -8,10 +8,14 @@ mod tests;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
+
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, open, statat};
+use rustix::path::Arg;
 
 use crate::decide::{CdiNode, Entry, Node, NodeKind, Staged};
 use crate::path::AbsolutePath;
@@ -82,6 +86,59 @@ fn numbers(dev: u64) -> NodeKind {
     }
 }
 
+/// A directory, once opened: what is in it is looked up by its name alone.
+struct Directory(OwnedFd);
+
+impl Directory {
+    fn open(path: &AbsolutePath) -> io::Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(Self(open(path.as_str(), flags, Mode::empty())?))
+    }
+
+    fn entries(&self) -> io::Result<Vec<Entry>> {
+        let mut buffer = [MaybeUninit::uninit(); 8192];
+        let mut listing = RawDir::new(&self.0, &mut buffer);
+        let mut entries = Vec::new();
+        while let Some(entry) = listing.next() {
+            let entry = entry?;
+            let name = entry.file_name();
+            if matches!(name.to_bytes(), b"." | b"..") {
+                continue;
+            }
+            let kind = match entry.file_type() {
+                // The listing tells no types. The look-up may fail for one entry.
+                FileType::Unknown => statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)
+                    .map_or(FileType::Unknown, |stat| {
+                        FileType::from_raw_mode(stat.st_mode)
+                    }),
+                kind => kind,
+            };
+            entries.push(Entry {
+                name: name.to_string_lossy().into_owned(),
+                is_directory: kind == FileType::Directory,
+            });
+        }
+        Ok(entries)
+    }
+}
+
+/// What `path` leads to from `directory`, following links.
+fn node(directory: impl AsFd, path: impl Arg) -> io::Result<Node> {
+    let stat = statat(directory, path, AtFlags::empty())?;
+    let kind = match FileType::from_raw_mode(stat.st_mode) {
+        FileType::CharacterDevice => numbers(stat.st_rdev),
+        FileType::Directory => NodeKind::Directory,
+        FileType::RegularFile => NodeKind::File,
+        _ => NodeKind::Other,
+    };
+    Ok(Node {
+        kind,
+        mode: stat.st_mode & 0o777,
+        uid: stat.st_uid,
+        gid: stat.st_gid,
+    })
+}
+
 impl Default for Host {
     fn default() -> Self {
         Self::new()
@@ -90,36 +147,25 @@ impl Default for Host {
 
 impl Staged for Host {
     fn entries(&self, directory: &AbsolutePath) -> io::Result<Vec<Entry>> {
-        fs::read_dir(directory)?
-            .map(|entry| {
-                let entry = entry?;
-                Ok(Entry {
-                    name: entry.file_name().to_string_lossy().into_owned(),
-                    // Where the listing tells no types this is a look-up of its own, which may fail for one entry.
-                    is_directory: entry.file_type().is_ok_and(|kind| kind.is_dir()),
-                })
-            })
-            .collect()
+        Directory::open(directory)?.entries()
     }
 
     fn node(&self, path: &AbsolutePath) -> io::Result<Node> {
-        let metadata = fs::metadata(path)?;
-        let kind = metadata.file_type();
-        let kind = if kind.is_char_device() {
-            numbers(metadata.rdev())
-        } else if kind.is_dir() {
-            NodeKind::Directory
-        } else if kind.is_file() {
-            NodeKind::File
-        } else {
-            NodeKind::Other
+        node(CWD, path.as_str())
+    }
+
+    fn nodes(
+        &self,
+        directory: &AbsolutePath,
+        is_wanted: &dyn Fn(&Entry) -> bool,
+    ) -> io::Result<Vec<(String, io::Result<Node>)>> {
+        let directory = Directory::open(directory)?;
+        let wanted = directory.entries()?.into_iter().filter(is_wanted);
+        let found = |Entry { name, .. }| {
+            let node = node(&directory.0, &*name);
+            (name, node)
         };
-        Ok(Node {
-            kind,
-            mode: metadata.mode() & 0o777,
-            uid: metadata.uid(),
-            gid: metadata.gid(),
-        })
+        Ok(wanted.map(found).collect())
     }
 
     fn cdi_nodes(

@@ -21,7 +21,7 @@ impl AbsolutePath {
     /// The place that `path` names when it is read from here; an absolute `path` is read from here too.
     #[must_use]
     pub fn join(&self, path: &str) -> Self {
-        let joined = format!("{}/{path}", self.0);
+        let joined = [&self.0, "/", path].concat();
         let cleaned = match clean(&joined) {
             Cow::Borrowed(_) => None,
             Cow::Owned(cleaned) => Some(cleaned),
@@ -58,6 +58,12 @@ impl fmt::Display for AbsolutePath {
     }
 }
 
+impl From<AbsolutePath> for String {
+    fn from(path: AbsolutePath) -> Self {
+        path.0
+    }
+}
+
 impl AsRef<Path> for AbsolutePath {
     fn as_ref(&self) -> &Path {
         Path::new(&self.0)
@@ -73,13 +79,19 @@ pub fn way_down<'a>(above: &str, path: &'a str) -> Option<&'a str> {
     }
 }
 
+/// Most paths are, and this is asked of each path of each container.
+fn is_clean(path: &str) -> bool {
+    let parts = path.strip_prefix('/').unwrap_or(path);
+    let is_kept = |part: &[u8]| !matches!(part, b"" | b"." | b"..");
+    path == "/" || parts.as_bytes().split(|byte| *byte == b'/').all(is_kept)
+}
+
 /// Removes `//`, `.`, trailing `/`, and each `..` together with what it undoes. What is left of nothing is `.`.
 pub fn clean(path: &str) -> Cow<'_, str> {
-    let rooted = path.starts_with('/');
-    let mut parts = path.strip_prefix('/').unwrap_or(path).split('/');
-    if path == "/" || parts.all(|part| !matches!(part, "" | "." | "..")) {
+    if is_clean(path) {
         return Cow::Borrowed(path);
     }
+    let rooted = path.starts_with('/');
     let mut kept: Vec<&str> = Vec::new();
     for part in path.split('/') {
         match part {

@@ -124,6 +124,14 @@ impl<S: Staged, O: Fn() -> bool> Staged for Looking<'_, S, O> {
         self.look(path, |staged| staged.node(path))
     }
 
+    fn nodes(
+        &self,
+        directory: &AbsolutePath,
+        is_wanted: &dyn Fn(&Entry) -> bool,
+    ) -> io::Result<Vec<(String, io::Result<Node>)>> {
+        self.look(directory, |staged| staged.nodes(directory, is_wanted))
+    }
+
     fn cdi_nodes(
         &self,
         specification: &AbsolutePath,

@@ -291,11 +291,14 @@ fn gate(lock: &Path, port: u16) -> Gate {
 /// A node agent that says once that its tree is staged.
 fn staged(agent: TcpListener) {
     thread::spawn(move || {
-        let (mut stream, _) = agent.accept().unwrap();
-        stream
-            .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
-            .unwrap();
-        thread::park();
+        let mut kept = Vec::new();
+        for stream in agent.incoming() {
+            let mut stream = stream.unwrap();
+            stream
+                .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
+                .unwrap();
+            kept.push(stream);
+        }
     });
 }
 
@@ -525,11 +528,35 @@ fn the_lock_is_let_go_of_with_the_answer_although_the_file_system_hangs() {
     let patience = Duration::from_secs(2);
     assert_eq!(fixture.ask(&annotated(), patience), Ok(Vec::new()));
     fixture.assert_counted("failed", "file system did not answer");
-    // Waits until it is.
-    let stager = File::open(lock.path()).unwrap();
+    locked(lock.path());
+}
+
+/// Waits until the node agent has its lock.
+fn locked(lock: &Path) {
+    let stager = File::open(lock).unwrap();
     let (locked, is_locked) = channel();
     thread::spawn(move || locked.send(stager.lock()));
     is_locked.recv_timeout(LONG).unwrap().unwrap();
+}
+
+#[test]
+fn who_waits_for_another_request_does_not_keep_the_lock() {
+    let lock = tempfile::NamedTempFile::new().unwrap();
+    let agent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let gate = gate(lock.path(), agent.local_addr().unwrap().port());
+    staged(agent);
+    let (_release, host) = hung();
+    let fixture = fixture(host, Some(gate));
+    // It hangs on, and has let go of the lock.
+    assert_eq!(
+        fixture.ask(&annotated(), Duration::from_secs(2)),
+        Ok(Vec::new())
+    );
+    let waits = Request::new(&annotated(), LONG);
+    let reply = fixture.answerer.create_container(&waits, Runtime::UNKNOWN);
+    assert_eq!(reply, Reply::Wait);
+    let stager = File::open(lock.path()).unwrap();
+    stager.try_lock().unwrap();
 }
 
 #[test]

@@ -40,9 +40,11 @@ impl Adjustment {
 }
 
 fn keep_first<T>(items: &mut Vec<T>, name: impl Fn(&T) -> &String, repeated: &mut Vec<String>) {
-    let mut seen = HashSet::new();
+    let mut seen = HashSet::with_capacity(items.len());
+    let first = items.iter().map(|item| seen.insert(name(item).as_str()));
+    let mut first = first.collect::<Vec<_>>().into_iter();
     items.retain(|item| {
-        let first = seen.insert(name(item).clone());
+        let first = first.next() == Some(true);
         if !first {
             repeated.push(name(item).clone());
         }

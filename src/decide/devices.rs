@@ -2,6 +2,7 @@
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::sync::Arc;
 
 use super::adjustment::DeviceNode;
@@ -10,49 +11,61 @@ use super::staged::{Node, NodeKind, Staged};
 use super::warning::{SkipReason, Warning};
 use crate::path::AbsolutePath;
 
-/// A node that can be handed out, if it turns out to be one.
-pub(super) struct Candidate {
+/// What can be handed out, if it turns out to be a character device.
+pub(super) struct Candidate<'a> {
     /// Where it goes in the container.
     path: String,
     /// Where it is staged on the host.
-    source: AbsolutePath,
+    source: Source<'a>,
+    node: io::Result<Node>,
+}
+
+/// Where a node is staged on the host.
+pub(super) struct Source<'a> {
+    directory: &'a AbsolutePath,
+    name: String,
+}
+
+impl Source<'_> {
+    pub(super) fn path(&self) -> AbsolutePath {
+        self.directory.join(&self.name)
+    }
 }
 
 /// A candidate that is a character device.
-pub(super) struct Found {
+pub(super) struct Found<'a> {
     /// Where it is staged on the host.
-    pub(super) source: AbsolutePath,
+    pub(super) source: Source<'a>,
     /// The node in the container.
     pub(super) node: DeviceNode,
 }
 
 /// Everything in `directory` whose name starts with `prefix` and which is not itself a directory, to be put
 /// into `destination`, sorted by path. Fails with what to say about a directory that offers nothing.
-pub(super) fn candidates(
+pub(super) fn candidates<'a>(
     staged: &impl Staged,
-    directory: &AbsolutePath,
+    directory: &'a AbsolutePath,
     prefix: &str,
     destination: &str,
-) -> Result<Vec<Candidate>, String> {
-    let mut names: Vec<String> = staged
-        .entries(directory)
-        .map_err(|error| error.to_string())?
-        .into_iter()
-        .filter(|entry| entry.name.starts_with(prefix) && !entry.is_directory)
-        .map(|entry| entry.name)
-        .collect();
-    if names.is_empty() {
+) -> Result<Vec<Candidate<'a>>, String> {
+    let mut found = staged
+        .nodes(directory, &|entry| {
+            entry.name.starts_with(prefix) && !entry.is_directory
+        })
+        .map_err(|error| error.to_string())?;
+    if found.is_empty() {
         return Err(format!("nothing there is named {prefix}*"));
     }
-    names.sort();
-    let candidate = |name: String| Candidate {
-        path: format!("{destination}/{name}"),
-        source: directory.join(&name),
+    found.sort_unstable_by(|(name, _), (other, _)| name.cmp(other));
+    let candidate = |(name, node): (String, _)| Candidate {
+        path: [destination, "/", &name].concat(),
+        source: Source { directory, name },
+        node,
     };
-    Ok(names.into_iter().map(candidate).collect())
+    Ok(found.into_iter().map(candidate).collect())
 }
 
-/// Looks candidates up, and keeps those that are character devices.
+/// Keeps the candidates that are character devices.
 pub(super) struct Lookup<'a, S> {
     staged: &'a S,
     /// Whether nodes of a real NVIDIA driver are held back.
@@ -83,10 +96,10 @@ impl<'a, S: Staged> Lookup<'a, S> {
     }
 
     /// The nodes among the candidates, in their order.
-    pub(super) fn nodes(&mut self, candidates: Vec<Candidate>) -> Vec<Found> {
+    pub(super) fn nodes<'c>(&mut self, candidates: Vec<Candidate<'c>>) -> Vec<Found<'c>> {
         let mut nodes = Vec::new();
-        for Candidate { path, source } in candidates {
-            match self.numbers(&source) {
+        for Candidate { path, source, node } in candidates {
+            match self.numbers(node) {
                 Ok((node, major, minor)) => nodes.push(Found {
                     source,
                     node: DeviceNode {
@@ -125,11 +138,8 @@ impl<'a, S: Staged> Lookup<'a, S> {
         majors.any(|major| self.real().contains(&major))
     }
 
-    fn numbers(&self, source: &AbsolutePath) -> Result<(Node, u32, u32), SkipReason> {
-        let node = self
-            .staged
-            .node(source)
-            .map_err(|_| SkipReason::Unresolved)?;
+    fn numbers(&self, node: io::Result<Node>) -> Result<(Node, u32, u32), SkipReason> {
+        let node = node.map_err(|_| SkipReason::Unresolved)?;
         let NodeKind::CharDevice { major, minor } = node.kind else {
             return Err(SkipReason::NotCharDevice);
         };

@@ -70,7 +70,7 @@ fn topology_config(config: &Config) -> Variable {
 /// The variables, in the order in which new ones are added.
 fn table(config: &Config, surfaces: Surfaces, staged: &impl Staged) -> Vec<Variable> {
     let mount = &config.overlay_mount_path;
-    let below = |path: &str| mount.join(path).to_string();
+    let below = |path: &str| String::from(mount.join(path));
     let row = |key, rule, value| Variable { key, rule, value };
 
     let mut table = vec![

@@ -8,23 +8,23 @@ use super::warning::Warning;
 use crate::config::{Config, DeviceInjectionMode};
 
 /// How the GPUs come into the container. Never both ways, which would describe the same GPUs twice.
-pub(super) enum Delivery {
+pub(super) enum Delivery<'a> {
     /// As one CDI device of this name.
     Cdi(String),
     /// As these nodes.
-    Nodes(Vec<Candidate>),
+    Nodes(Vec<Candidate<'a>>),
 }
 
 /// Chooses how the GPUs are delivered. A CDI name that the runtime cannot resolve, or drops, is never used, nor one in a
 /// user namespace, where the nodes that it brings could not be made.
-pub(super) fn delivery<S: Staged>(
-    config: &Config,
+pub(super) fn delivery<'a, S: Staged>(
+    config: &'a Config,
     container: &Container,
     staged: &S,
     runtime: Runtime,
     lookup: &Lookup<'_, S>,
     warnings: &mut Vec<Warning>,
-) -> Delivery {
+) -> Delivery<'a> {
     let cdi = config.device_injection_mode == DeviceInjectionMode::Cdi;
     if cdi && runtime.delivers_cdi && !container.user_namespace {
         match resolved(config, staged, lookup) {

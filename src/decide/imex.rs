@@ -10,11 +10,11 @@ use super::warning::Warning;
 use crate::config::Config;
 
 /// Every staged channel.
-pub(super) fn channels(
-    config: &Config,
+pub(super) fn channels<'a>(
+    config: &'a Config,
     staged: &impl Staged,
     warnings: &mut Vec<Warning>,
-) -> Vec<Candidate> {
+) -> Vec<Candidate<'a>> {
     let directory = &config.imex_channel_host_path;
     let destination = "/dev/nvidia-caps-imex-channels";
     devices::candidates(staged, directory, "channel", destination).unwrap_or_else(|cause| {
@@ -28,7 +28,7 @@ pub(super) fn channels(
 
 /// Leaves out the channels that the container already has. A second copy of this plugin sees what the first
 /// one added, and the runtime refuses a container that both claim.
-pub(super) fn missing(mut channels: Vec<Found>, container: &Container) -> Vec<Found> {
+pub(super) fn missing<'a>(mut channels: Vec<Found<'a>>, container: &Container) -> Vec<Found<'a>> {
     let present: HashSet<_> = container
         .devices
         .iter()

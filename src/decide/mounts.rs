@@ -19,15 +19,15 @@ const WRITABLE: &[&str] = &["rbind", "rprivate", "rw", "nosuid", "nodev"];
 /// The two mounts. The second sits on the first, so their order matters. It is left out where a volume of the container's
 /// own takes its place.
 pub(super) fn overlay(config: &Config, own_config: bool) -> Vec<BindMount> {
-    let bind = |source: &AbsolutePath, destination: &AbsolutePath, options| BindMount {
-        source: source.to_string(),
-        destination: destination.to_string(),
+    let bind = |source: AbsolutePath, destination: AbsolutePath, options| BindMount {
+        source: source.into(),
+        destination: destination.into(),
         options,
     };
     let (host, container) = (&config.overlay_host_path, &config.overlay_mount_path);
-    let mut mounts = vec![bind(host, container, READ_ONLY)];
+    let mut mounts = vec![bind(host.clone(), container.clone(), READ_ONLY)];
     if !own_config {
-        mounts.push(bind(&host.join(CONFIG), &container.join(CONFIG), WRITABLE));
+        mounts.push(bind(host.join(CONFIG), container.join(CONFIG), WRITABLE));
     }
     mounts
 }

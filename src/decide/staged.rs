@@ -26,6 +26,24 @@ pub trait Staged {
     /// When nothing is there, or it cannot be told.
     fn node(&self, path: &AbsolutePath) -> io::Result<Node>;
 
+    /// The names in `directory` of what `is_wanted`, in no particular order, and what each leads to.
+    ///
+    /// # Errors
+    ///
+    /// As [`entries`](Self::entries).
+    fn nodes(
+        &self,
+        directory: &AbsolutePath,
+        is_wanted: &dyn Fn(&Entry) -> bool,
+    ) -> io::Result<Vec<(String, io::Result<Node>)>> {
+        let wanted = self.entries(directory)?.into_iter().filter(is_wanted);
+        let node = |Entry { name, .. }| {
+            let node = self.node(&directory.join(&name));
+            (name, node)
+        };
+        Ok(wanted.map(node).collect())
+    }
+
     /// The device nodes that come with the CDI device `name`, as its specification has them. Those below `overlay`
     /// exist.
     ///

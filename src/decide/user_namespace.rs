@@ -12,7 +12,7 @@ const DEVICE_FILE: &[&str] = &["bind", "rprivate", "rw", "nosuid", "noexec"];
 
 /// Adds the staged file of each node as a mount. Returns whether one was left out, because something is mounted there.
 pub(super) fn bind(
-    nodes: Vec<Found>,
+    nodes: Vec<Found<'_>>,
     container: &Container,
     runtime: Runtime,
     adjustment: &mut Adjustment,
@@ -25,7 +25,7 @@ pub(super) fn bind(
             continue;
         }
         adjustment.mounts.push(BindMount {
-            source: source.to_string(),
+            source: source.path().into(),
             destination: node.path,
             options: DEVICE_FILE,
         });

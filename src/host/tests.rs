@@ -1,6 +1,6 @@
 //! The host's view of real directories. Device nodes are borrowed from `/dev`, so that no test needs root.
 
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use fuse_mount::{Entry as Made, Mount};
 use tracing::level_filters::LevelFilter;
@@ -48,19 +48,47 @@ fn where_a_listing_tells_no_types_one_bad_entry_costs_no_other() {
         ("nvidia-caps", Made::Directory),
         ("nvidiactl", Made::CharDevice(195, 255)),
     ]);
-    let host = Host::new();
-    let entries = host.entries(&path(mount.path())).unwrap();
-    let directories: Vec<_> = entries.iter().filter(|it| it.is_directory).collect();
-    assert_eq!(directories.len(), 1);
-    assert_eq!(directories[0].name, "nvidia-caps");
-    let devices = entries.iter().filter(|it| {
-        let node = host.node(&path(mount.path()).join(&it.name));
-        node.is_ok_and(|node| matches!(node.kind, NodeKind::CharDevice { major: 195, .. }))
+    let found = Host::new().nodes(&path(mount.path()), &|entry| !entry.is_directory);
+    let mut found = found.unwrap();
+    found.sort_unstable_by(|(name, _), (other, _)| name.cmp(other));
+    let found = found.into_iter().map(|(name, node)| {
+        let kind = node.map(|node| node.kind).map_err(|error| error.kind());
+        (name, kind.ok())
     });
-    let mut devices: Vec<_> = devices.map(|it| it.name.as_str()).collect();
-    devices.sort_unstable();
-    assert_eq!(devices, ["nvidia0", "nvidiactl"]);
-    assert_eq!(entries.len(), 6);
+    let device = |minor| Some(NodeKind::CharDevice { major: 195, minor });
+    let expected = [
+        ("nvidia0", device(0)),
+        ("nvidia1", None),
+        ("nvidia2", None),
+        ("nvidia3", None),
+        ("nvidiactl", device(255)),
+    ];
+    let expected = expected.map(|(name, kind)| (name.to_owned(), kind));
+    assert_eq!(found.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn the_nodes_of_a_directory_are_what_each_of_its_paths_leads_to() {
+    let directory = tempfile::tempdir().unwrap();
+    symlink("/dev/null", directory.path().join("null")).unwrap();
+    symlink("nowhere", directory.path().join("gone")).unwrap();
+    fs::write(directory.path().join("other"), "").unwrap();
+    let (host, directory) = (Host::new(), path(directory.path()));
+    let found = host.nodes(&directory, &|entry| entry.name != "other");
+    let mut found = found.unwrap();
+    found.sort_unstable_by(|(name, _), (other, _)| name.cmp(other));
+    let [(gone, nothing), (null, node)] = &found[..] else {
+        panic!("{found:?}")
+    };
+    assert_eq!((gone.as_str(), null.as_str()), ("gone", "null"));
+    assert_eq!(
+        nothing.as_ref().unwrap_err().kind(),
+        io::ErrorKind::NotFound
+    );
+    assert_eq!(
+        *node.as_ref().unwrap(),
+        host.node(&directory.join("null")).unwrap()
+    );
 }
 
 #[test]
