@@ -53,6 +53,10 @@ pub const EXIT_STATUS: &str = "Exit status: 0 all well, 1 a difference or a fail
 enum Command {
     Bench(bench::Args),
     Check(check::Args),
+    #[command(
+        hide = true,
+        after_help = "Examples:\n  fake-runtime floor /tmp/nri.sock 500"
+    )]
     Floor(ServeFloor),
     Record(record::Args),
     Replay(replay::Args),

@@ -1,5 +1,6 @@
 //! The command line of the `mock-node` tool.
 
+mod bench;
 mod demo;
 mod explain;
 mod stage;
@@ -9,7 +10,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use fake_runtime::cli::{Result, replay};
+use fake_runtime::cli::{Result, ServeFloor, replay};
 use mock_node::plugin;
 
 /// A mock GPU node for nri-plugin: its overlay, and what the plugin makes of containers there.
@@ -45,8 +46,14 @@ Examples:
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Bench(bench::Args),
     Demo(demo::Args),
     Explain(explain::Args),
+    #[command(
+        hide = true,
+        after_help = "Examples:\n  mock-node floor /tmp/nri.sock 500"
+    )]
+    Floor(ServeFloor),
     /// Create containers as `fake-runtime replay` does, say why the plugin decided so, and stage the overlays of
     /// scenarios
     #[command(after_help = REPLAY_EXAMPLES)]
@@ -71,8 +78,10 @@ pub(super) fn main() -> ExitCode {
 impl Command {
     fn run(self, out: &mut dyn Write) -> Result {
         match self {
+            Self::Bench(args) => args.run(out),
             Self::Demo(args) => args.run(out),
             Self::Explain(args) => args.run(out),
+            Self::Floor(args) => args.run(),
             Self::Replay(args) => args.run(out, &plugin::KNOWN),
             Self::Stage(args) => args.run(out),
             Self::Vectors(args) => vectors::run(&args, out),

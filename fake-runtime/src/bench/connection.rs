@@ -75,8 +75,8 @@ impl Connection {
 
     /// Everything up to the first container: RegisterPlugin, Configure, and Synchronize of a node without any.
     pub(super) fn register(&mut self, profile: &Profile) -> io::Result<()> {
-        let (header, body) = self.reading.message(&mut self.stream)?;
-        let request = envelope::Request::decode(body)?;
+        let header = self.reading.message(&mut self.stream)?;
+        let request = envelope::Request::decode(&*self.reading.body())?;
         if request.method != runtime::REGISTER_PLUGIN {
             return Err(invalid(format!("it called {}", request.method)));
         }
@@ -122,8 +122,7 @@ impl Connection {
 
     /// The payload of the last answer, if it is no error.
     pub(super) fn answer(&self) -> io::Result<Bytes> {
-        let (_, body) = self.reading.last()?;
-        let answer = envelope::Response::decode(body)?.into_result();
+        let answer = envelope::Response::decode(&*self.reading.body())?.into_result();
         answer.map_err(|status| io::Error::other(status.to_string()))
     }
 }
@@ -149,18 +148,15 @@ impl Default for Reading {
 }
 
 impl Reading {
-    /// Reads the next message: its header, and of its body what is in its first frame.
-    pub(super) fn message(
-        &mut self,
-        stream: &mut UnixStream,
-    ) -> io::Result<(MessageHeader, &[u8])> {
+    /// Reads the next message to its end.
+    pub(super) fn message(&mut self, stream: &mut UnixStream) -> io::Result<MessageHeader> {
         self.buffer.copy_within(self.message..self.filled, 0);
         self.filled -= self.message;
         self.message = 0;
         loop {
-            if let Some(end) = end_of_message(&self.buffer[..self.filled]) {
+            if let Some((header, end)) = first_message(&self.buffer[..self.filled]) {
                 self.message = end;
-                return self.last();
+                return Ok(header);
             }
             if self.filled == self.buffer.len() {
                 self.buffer.resize(2 * self.filled, 0);
@@ -174,29 +170,31 @@ impl Reading {
         }
     }
 
-    /// The message last read, as [`Reading::message`] gave it.
-    fn last(&self) -> io::Result<(MessageHeader, &[u8])> {
-        let frames = &self.buffer[..self.message];
-        let first = header_at(frames, 0).map_or(0, |header| header.length as usize);
-        let message = &frames[FrameHeader::LEN..FrameHeader::LEN + first];
-        let (header, body) = message
-            .split_first_chunk()
-            .ok_or_else(|| invalid("its frame is shorter than a message"))?;
-        Ok((MessageHeader::decode(*header), body))
+    /// The body of the message last read.
+    fn body(&self) -> Vec<u8> {
+        let mut message = Vec::new();
+        let mut frames = &self.buffer[..self.message];
+        while let Some(header) = header_at(frames, 0) {
+            let end = FrameHeader::LEN + header.length as usize;
+            message.extend(&frames[FrameHeader::LEN..end]);
+            frames = &frames[end..];
+        }
+        message.split_off(MessageHeader::LEN.min(message.len()))
     }
 }
 
-/// Where the first message in the frames ends, if all of it is there.
-fn end_of_message(frames: &[u8]) -> Option<usize> {
+/// The first message in the frames and where it ends, if all of it is there.
+fn first_message(frames: &[u8]) -> Option<(MessageHeader, usize)> {
     let header = frames.get(FrameHeader::LEN..)?.first_chunk()?;
-    let wanted = MessageHeader::LEN + MessageHeader::decode(*header).length as usize;
+    let header = MessageHeader::decode(*header);
+    let wanted = MessageHeader::LEN + header.length as usize;
     let (mut at, mut carried) = (0, 0);
     while carried < wanted {
         let frame = header_at(frames, at)?;
         at += FrameHeader::LEN + frame.length as usize;
         carried += frame.length as usize;
     }
-    (at <= frames.len()).then_some(at)
+    (at <= frames.len()).then_some((header, at))
 }
 
 fn header_at(frames: &[u8], at: usize) -> Option<FrameHeader> {
@@ -217,9 +215,10 @@ mod tests {
         let mut frames = Request::new("Any", &[7; 10_000]).frames;
         let whole = frames.len();
         frames.push(0);
-        assert_eq!(end_of_message(&frames), Some(whole));
+        let end = |frames: &[u8]| first_message(frames).map(|(_, end)| end);
+        assert_eq!(end(&frames), Some(whole));
         for length in [0, 7, 8, 17, 18, 4104, 4111, 4112, whole - 1] {
-            assert_eq!(end_of_message(&frames[..length]), None, "{length}");
+            assert_eq!(end(&frames[..length]), None, "{length}");
         }
     }
 

@@ -70,7 +70,7 @@ pub fn serve(socket: &Path, floor: &Floor) -> io::Result<()> {
     let mut first = Some(answer(configured.encode_to_vec()));
     let mut others = answer(vec![0; floor.answer_length]);
     loop {
-        let (header, _) = match reading.message(&mut stream) {
+        let header = match reading.message(&mut stream) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
             message => message?,
         };

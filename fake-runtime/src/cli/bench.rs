@@ -131,10 +131,6 @@ fn table(out: &mut dyn Write, plugin: &Cost, floor: &Cost) -> io::Result<()> {
 
 /// Serve the floor that `bench` measures.
 #[derive(Debug, clap::Args)]
-#[command(
-    hide = true,
-    after_help = "Examples:\n  fake-runtime floor /tmp/nri.sock 500"
-)]
 pub struct ServeFloor {
     /// The runtime's NRI socket
     socket: PathBuf,
