@@ -28,7 +28,8 @@ Examples:
 ///
 /// The goals are ratios to a floor: a process that reads the same requests, makes the same file system calls where the
 /// case says so, and gives an answer as long. All take turns in the same run, the command itself and the processes on one
-/// core unless the case says otherwise, so that noise is the same for all. Use a quiet machine and a release build.
+/// core unless the case says otherwise. Each round has a median, and a ratio is that of the least ones, because noise only
+/// ever adds. Use a quiet machine and a release build.
 ///
 /// Exit status 1 where a goal is missed.
 #[derive(Debug, clap::Args)]
@@ -43,8 +44,8 @@ pub(super) struct Args {
     /// Only cases whose name has this text
     #[arg(long, value_name = "TEXT", default_value = "")]
     only: String,
-    /// In so many rounds each measures its requests
-    #[arg(long, value_name = "N", default_value = "7", value_parser = clap::value_parser!(u32).range(1..))]
+    /// In so many rounds each measures its requests: the more there are, the less a burst of noise counts
+    #[arg(long, value_name = "N", default_value = "21", value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
     /// Write a plot of the time by the number of staged nodes (SVG)
     #[arg(long, value_name = "FILE")]

@@ -70,7 +70,7 @@ const RAW: Case = Case {
     looks: true,
     pinned: true,
     gap_ms: 0,
-    requests: 1500,
+    requests: 500,
     goal: None,
 };
 
@@ -97,7 +97,7 @@ pub(super) fn all() -> Vec<Case> {
     let spaced = Case {
         name: "raw, 2 ms apart",
         gap_ms: 2,
-        requests: 150,
+        requests: 60,
         ..RAW
     };
     vec![
@@ -116,12 +116,12 @@ pub(super) fn all() -> Vec<Case> {
         Case {
             name: "raw, large request",
             size: Size::Large,
-            requests: 300,
+            requests: 100,
             ..RAW
         },
-        staged("raw, 1 node", 1, 1500),
-        staged("raw, 100 nodes", 100, 400),
-        goal(1.2, staged("raw, 1,000 nodes", 1000, 60)),
+        staged("raw, 1 node", 1, 500),
+        staged("raw, 100 nodes", 100, 150),
+        goal(1.2, staged("raw, 1,000 nodes", 1000, 20)),
         goal(2.6, echo("cdi", Surface::Cdi)),
         goal(2.6, echo("allocated", Surface::Allocated)),
         echo("infiniband", Surface::Infiniband),

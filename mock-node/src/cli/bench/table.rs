@@ -51,8 +51,8 @@ pub(super) fn row(out: &mut dyn Write, row: &Row, is_first: bool) -> io::Result<
     if is_first {
         writeln!(
             out,
-            "{:<20}{:>10}{:>10}{:>10}{:>8}{:>7}{:>8}{:>12}",
-            "µs", "p50", "p99", "floor", "ratio", "goal", "", "against"
+            "{:<20}{:>9}{:>9}{:>9}{:>9}{:>8}{:>7}{:>8}  against",
+            "µs", "p50", "p99", "least", "floor", "ratio", "goal", ""
         )?;
     }
     let goal = row
@@ -66,12 +66,17 @@ pub(super) fn row(out: &mut dyn Write, row: &Row, is_first: bool) -> io::Result<
     };
     let against = row.against.as_ref().map_or(String::new(), |against| {
         let ratio = row.plugin.ratio_to(against);
-        format!("{:.1} ({ratio:.2})", against.p50_us)
+        format!("{:.1} ({ratio:.2})", against.least_us())
     });
     let (plugin, floor) = (&row.plugin, &row.floor);
     let line = format!(
-        "{:<20}{:>10.1}{:>10.1}{:>10.1}{:>8.2}{goal:>7}{met:>8}  {against}",
-        row.case.name, plugin.p50_us, plugin.p99_us, floor.p50_us, row.ratio
+        "{:<20}{:>9.1}{:>9.1}{:>9.1}{:>9.1}{:>8.2}{goal:>7}{met:>8}  {against}",
+        row.case.name,
+        plugin.p50_us,
+        plugin.p99_us,
+        plugin.least_us(),
+        floor.least_us(),
+        row.ratio
     );
     writeln!(out, "{}", line.trim_end())
 }
@@ -135,7 +140,7 @@ mod tests {
         let totals = totals(&[row]);
         end(&mut out, &totals).unwrap();
         let expected = "\
-raw                       30.0      30.0      20.0    1.50    1.3  MISSED  60.0 (0.50)
+raw                      30.0     30.0     30.0     20.0    1.50    1.3  MISSED  60.0 (0.50)
 processor time of raw, to its floor's p50             1.50     goal 1.1  MISSED
 memory when idle                                      3.99 MB  goal 4.0 MB  met
 memory after the requests of raw                      4.10 MB  goal 4.5 MB  met
