@@ -9,6 +9,7 @@ use fake_runtime::jsonl;
 use fake_runtime::process::PluginProcess;
 use fake_runtime::product::Decision;
 use fake_runtime::profile::Profile;
+use fake_runtime::recording::Redactor;
 use fake_runtime::runtime::FakeRuntime;
 use mock_node::plugin;
 use mock_node::staging::{Devices, Overlay};
@@ -82,8 +83,8 @@ async fn start_plugin(runtime: &FakeRuntime, overlay: &Path) -> PluginProcess {
         .expect("the plugin starts")
 }
 
-/// Asks about every recorded container of a version.
-async fn replay(version: &str) {
+/// Asks about every recorded container of a version, of which each request is changed first.
+async fn replay(version: &str, mut change: impl FnMut(&mut CreateContainerRequest)) {
     let node = tempfile::tempdir().expect("a directory for the overlay");
     Overlay::default()
         .stage(node.path(), Devices::as_permitted())
@@ -103,7 +104,14 @@ async fn replay(version: &str) {
     let recorded = recorded(version);
     let names: Vec<_> = recorded.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, CONTAINERS.map(|(name, ..)| name), "{version}");
-    for ((name, request), (_, decision, reason)) in recorded.into_iter().zip(CONTAINERS) {
+    for ((name, mut request), (_, decision, reason)) in recorded.into_iter().zip(CONTAINERS) {
+        change(&mut request);
+        let asked = request
+            .container
+            .as_ref()
+            .expect("a container")
+            .name
+            .clone();
         let created = runtime
             .create_container(request.pod, request.container)
             .await;
@@ -128,28 +136,40 @@ async fn replay(version: &str) {
         } = logged.unwrap_or_else(|| panic!("{version}, {name}: nothing in the log"));
         assert_eq!(
             (&*container, &*is, &*why),
-            (&*name, decision, reason),
-            "{version}"
+            (&*asked, decision, reason),
+            "{version}, {name}"
         );
     }
 }
 
+fn as_it_was(_request: &mut CreateContainerRequest) {}
+
 #[tokio::test]
 async fn containerd_1_7_is_answered_as_the_behaviour_says() {
-    replay("1.7.24").await;
+    replay("1.7.24", as_it_was).await;
 }
 
 #[tokio::test]
 async fn containerd_2_1_is_answered_as_the_behaviour_says() {
-    replay("2.1.9").await;
+    replay("2.1.9", as_it_was).await;
 }
 
 #[tokio::test]
 async fn containerd_2_2_is_answered_as_the_behaviour_says() {
-    replay("2.2.7").await;
+    replay("2.2.7", as_it_was).await;
 }
 
 #[tokio::test]
 async fn containerd_2_3_is_answered_as_the_behaviour_says() {
-    replay("2.3.4").await;
+    replay("2.3.4", as_it_was).await;
+}
+
+#[tokio::test]
+async fn a_redacted_recording_replays_to_the_same_decisions() {
+    let mut redactor = Redactor::default();
+    let redact = |request: &mut CreateContainerRequest| {
+        redactor.pod(request.pod.as_mut().expect("a pod"));
+        redactor.container(request.container.as_mut().expect("a container"));
+    };
+    replay("2.3.4", redact).await;
 }
