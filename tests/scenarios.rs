@@ -41,5 +41,5 @@ async fn every_scenario_comes_out_as_it_expects() {
             }
         }
     }
-    assert_eq!(containers, 15);
+    assert_eq!(containers, 16);
 }

@@ -66,7 +66,17 @@ impl Default for Host {
     }
 }
 
+/// Where containerd looks for CDI specs.
+const CONTAINERDS_CDI_DIRS: [&str; 2] = ["/etc/cdi", "/var/run/cdi"];
+
 impl Host {
+    /// A host with the CDI devices of these directories and of those where containerd looks.
+    #[must_use]
+    pub fn with_cdi_dirs_besides(mut dirs: Vec<PathBuf>) -> Self {
+        dirs.extend(CONTAINERDS_CDI_DIRS.map(PathBuf::from));
+        Self::with_cdi_dirs(&dirs)
+    }
+
     /// A host with the CDI devices of the spec files in these directories, of which the later ones take
     /// precedence, and with what this machine has at the paths that those devices name.
     pub fn with_cdi_dirs(dirs: &[PathBuf]) -> Self {

@@ -12,9 +12,6 @@ use crate::pod::manifest::Manifest;
 use crate::pod::{Allocation, Node, Simulation};
 use crate::requests::{self, Requests};
 
-/// Where containerd looks for CDI specs.
-const CDI_DIRS: [&str; 2] = ["/etc/cdi", "/var/run/cdi"];
-
 /// Options of every command that takes Pod manifests, recordings and requests.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "What a file leaves open")]
@@ -113,9 +110,7 @@ impl Simulate {
         if !self.cdi_dir.is_empty() {
             return Host::with_cdi_dirs(&self.cdi_dir);
         }
-        let mut dirs = further.unwrap_or_default();
-        dirs.extend(CDI_DIRS.map(PathBuf::from));
-        Host::with_cdi_dirs(&dirs)
+        Host::with_cdi_dirs_besides(further.unwrap_or_default())
     }
 
     /// The requests of a file, and the runtime that makes them.

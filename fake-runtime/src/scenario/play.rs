@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::file::{Action, Scenario, ScenarioError, Step};
+use crate::host::Host;
 use crate::launch::Launch;
 use crate::pod::Simulation;
 use crate::product::Product;
@@ -44,6 +45,20 @@ pub enum Played {
     },
 }
 
+/// What the node has for a plugin that names CDI devices: what is typed, or else what the plugin is told of.
+fn host(simulation: &Simulation, whom: &Whom, product: &Product) -> Host {
+    simulation.node.cdi.clone().unwrap_or_else(|| {
+        let told = match (whom, product.cdi_dirs) {
+            (Whom::Start(plugins), Some(dirs)) => {
+                let args = plugins.iter().map(Launch::arguments);
+                args.flat_map(dirs).collect()
+            }
+            _ => Vec::new(),
+        };
+        Host::with_cdi_dirs_besides(told)
+    })
+}
+
 impl Scenario {
     /// Plays the scenario to a plugin. What is left open by Pods is for `simulation` to say. `waiting` is called when
     /// the runtime waits for a plugin. In what comes of it, `{dir}` stands for the directory
@@ -64,7 +79,9 @@ impl Scenario {
         let overlay_args = self.stage(dir, product)?;
         let simulation = self.simulation(simulation)?;
         let whom = self.whom(whom, dir, overlay_args);
-        let mut replay = Replay::start(self.builder(&simulation)?, &whom, product).await?;
+        let host = host(&simulation, &whom, product);
+        let builder = self.builder(&simulation)?.host(host);
+        let mut replay = Replay::start(builder, &whom, product).await?;
         for fault in &self.faults {
             happen(fault, replay.runtime()).await?;
         }
