@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use fake_runtime::api::{CdiDevice, ContainerAdjustment};
 use tempfile::TempDir;
 
-use crate::tool::{pod, replayed, write};
+use crate::tool::{hello, pod, replayed, write};
 
 /// A directory with a Pod in it.
 fn dir() -> TempDir {
@@ -14,8 +15,8 @@ fn dir() -> TempDir {
 }
 
 /// Replays the Pod to a plugin that sets HELLO, and returns the exit status and what was printed.
-async fn replay(dir: &Path, hello: &str, args: &[&str]) -> (i32, String) {
-    replayed(dir, hello, &[&["pod.yaml"], args].concat()).await
+async fn replay(dir: &Path, value: &str, args: &[&str]) -> (i32, String) {
+    replayed(dir, hello(value), &[&["pod.yaml"], args].concat()).await
 }
 
 #[tokio::test]
@@ -69,6 +70,29 @@ async fn a_run_is_compared_with_an_earlier_one() {
     );
     assert!(
         printed.ends_with("0 as expected, 1 different\n"),
+        "{printed}"
+    );
+}
+
+#[tokio::test]
+async fn a_cdi_device_is_what_the_specifications_of_the_directory_say() {
+    let dir = dir();
+    std::fs::create_dir(dir.path().join("cdi")).unwrap();
+    let specification = "{cdiVersion: 0.6.0, kind: example.com/gpu, devices: [{name: all, containerEdits: \
+                         {env: [FOUND=yes], deviceNodes: [{path: /dev/null}]}}]}";
+    write(dir.path(), "cdi/example.yaml", specification);
+    let device = CdiDevice {
+        name: "example.com/gpu=all".into(),
+    };
+    let named = ContainerAdjustment {
+        cdi_devices: vec![device],
+        ..Default::default()
+    };
+    let (status, printed) = replayed(dir.path(), named, &["pod.yaml", "--cdi-dir", "cdi"]).await;
+    assert_eq!(status, 0, "{printed}");
+    assert!(printed.contains("\n  + env FOUND=yes\n"), "{printed}");
+    assert!(
+        printed.contains("\n  + device /dev/null (c 1:3)\n"),
         "{printed}"
     );
 }

@@ -3,7 +3,7 @@
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
-use crate::tool::{expect_line, plugin, pod, replay, replayed, write};
+use crate::tool::{expect_line, hello, plugin, pod, replay, replayed, write};
 
 /// A directory with a scenario, and a Pod that it names.
 fn dir(steps: &str) -> TempDir {
@@ -19,7 +19,7 @@ fn dir(steps: &str) -> TempDir {
 
 /// Plays the scenario to a plugin that sets HELLO, and returns the exit status and what was printed.
 async fn play(steps: &str) -> (i32, String) {
-    replayed(dir(steps).path(), "world", &["scenario.yaml"]).await
+    replayed(dir(steps).path(), hello("world"), &["scenario.yaml"]).await
 }
 
 #[tokio::test]
@@ -110,7 +110,7 @@ async fn a_watched_file_is_replayed_again_when_it_changes() {
     let mut printed = BufReader::new(tool.stdout.take().unwrap()).lines();
     let mut stderr = tool.stderr.take().unwrap();
     for name in ["there", "changed"] {
-        let _plugin = plugin(dir.path(), "world", printed.get_mut()).await;
+        let _plugin = plugin(dir.path(), hello("world"), printed.get_mut()).await;
         expect_line(&mut stderr, "waiting for a change").await;
         let mut heading = printed.next_line().await.unwrap().unwrap();
         while heading.is_empty() || heading.starts_with(' ') {

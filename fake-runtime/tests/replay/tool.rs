@@ -31,31 +31,39 @@ pub(crate) fn replay(dir: &Path, args: &[&str]) -> Child {
         .unwrap()
 }
 
-/// Connects a plugin that sets HELLO, once it is waited for.
+/// An adjustment that sets HELLO.
+pub(crate) fn hello(value: &str) -> ContainerAdjustment {
+    let hello = KeyValue {
+        key: "HELLO".into(),
+        value: value.into(),
+    };
+    ContainerAdjustment {
+        env: vec![hello],
+        ..Default::default()
+    }
+}
+
+/// Connects a plugin that adjusts each container so, once it is waited for.
 pub(crate) async fn plugin(
     dir: &Path,
-    hello: &str,
+    adjustment: ContainerAdjustment,
     stdout: &mut (impl AsyncRead + Unpin),
 ) -> ScriptedConnection {
     // What was printed before may still be on its way.
     while !line(stdout).await.contains("listening") {}
-    let hello = KeyValue {
-        key: "HELLO".into(),
-        value: hello.into(),
-    };
-    let adjustment = ContainerAdjustment {
-        env: vec![hello],
-        ..Default::default()
-    };
     let plugin = ScriptedPlugin::new("10", "hello")
         .reply(move |_| Reply::Adjust(Box::new(adjustment.clone())));
     plugin.connect(&dir.join("nri.sock")).await.unwrap()
 }
 
 /// Replays to the plugin, and returns the exit status and what was printed.
-pub(crate) async fn replayed(dir: &Path, hello: &str, args: &[&str]) -> (i32, String) {
+pub(crate) async fn replayed(
+    dir: &Path,
+    adjustment: ContainerAdjustment,
+    args: &[&str],
+) -> (i32, String) {
     let mut tool = replay(dir, args);
-    let _plugin = plugin(dir, hello, tool.stdout.as_mut().unwrap()).await;
+    let _plugin = plugin(dir, adjustment, tool.stdout.as_mut().unwrap()).await;
     let mut printed = String::new();
     tool.stdout
         .as_mut()
