@@ -23,6 +23,10 @@
 //!     spec: {containers: [{name: main}]}
 //!   expect: {adjusted: false, changes: []}
 //! - create-at-once: [gpu-pod.yaml, gpu-pod.yaml]
+//! - run: long-pod.yaml           # the Pods of a file, with all their containers, which then have a life
+//! - update: {container: default/long/main, resources: {cpu: {shares: {value: 512}}}}
+//! - stop: default/long/main      # a container, or a pod: default/long
+//! - remove: default/long
 //! ```
 //!
 //! An overlay is for a tool that is made for one plugin: see [`Product`](crate::product::Product). The arguments that
@@ -33,5 +37,5 @@ mod file;
 mod play;
 
 pub use expected::Expected;
-pub use file::{Action, Scenario, ScenarioError, Source, Step};
+pub use file::{Action, Scenario, ScenarioError, Source, Step, Update};
 pub use play::{Plain, Played};

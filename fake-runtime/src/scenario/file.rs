@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::one_line::on_one_line;
-use nri_proto::api::CreateContainerRequest;
+use nri_proto::api::{CreateContainerRequest, LinuxResources};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ use crate::pod::Simulation;
 use crate::profile::{Profile, UnknownVersion};
 use crate::replay::ReplayError;
 use crate::requests::{self, RequestsError};
-use crate::runtime::{Fault, FaultError};
+use crate::runtime::{Fault, FaultError, NotThere};
 use crate::tree::{Entry, TreeError};
 
 /// A scenario, as a file says it.
@@ -78,6 +78,24 @@ pub enum Action {
     CreateAtOnce([Source; 2]),
     /// Something goes wrong.
     Fault(Fault),
+    /// Pods run, and their containers are created and started.
+    Run(Source),
+    /// The resources of a container of such a pod change.
+    Update(Update),
+    /// Such a pod, or a container of it, is stopped.
+    Stop(String),
+    /// It is removed.
+    Remove(String),
+}
+
+/// A change of a container's resources.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Update {
+    /// Its name as it is printed.
+    pub container: String,
+    /// To what, as in a recording's requests.
+    pub resources: LinuxResources,
 }
 
 /// A step with all that it might be.
@@ -87,6 +105,10 @@ struct WrittenStep {
     create: Option<Source>,
     create_at_once: Option<[Source; 2]>,
     fault: Option<Fault>,
+    run: Option<Source>,
+    update: Option<Update>,
+    stop: Option<String>,
+    remove: Option<String>,
     #[serde(default)]
     expect: Expected,
 }
@@ -95,11 +117,20 @@ impl TryFrom<WrittenStep> for Step {
     type Error = &'static str;
 
     fn try_from(written: WrittenStep) -> Result<Self, Self::Error> {
-        let action = match (written.create, written.create_at_once, written.fault) {
-            (Some(source), None, None) => Action::Create(source),
-            (None, Some(sources), None) => Action::CreateAtOnce(sources),
-            (None, None, Some(fault)) => Action::Fault(fault),
-            _ => return Err("a step is one of create, create-at-once and fault"),
+        let actions = [
+            written.create.map(Action::Create),
+            written.create_at_once.map(Action::CreateAtOnce),
+            written.fault.map(Action::Fault),
+            written.run.map(Action::Run),
+            written.update.map(Action::Update),
+            written.stop.map(Action::Stop),
+            written.remove.map(Action::Remove),
+        ];
+        let mut actions = actions.into_iter().flatten();
+        let (Some(action), None) = (actions.next(), actions.next()) else {
+            return Err(
+                "a step is one of create, create-at-once, run, update, stop, remove and fault",
+            );
         };
         Ok(Self {
             action,
@@ -152,6 +183,14 @@ pub enum ScenarioError {
     /// The runtime or the plugin does not start.
     #[error(transparent)]
     Replay(#[from] ReplayError),
+    /// It names a pod or a container that does not run.
+    #[error(
+        "no pod or container {0:?} was run before: it is NAMESPACE/POD or NAMESPACE/POD/CONTAINER"
+    )]
+    NotRun(String),
+    /// A pod or a container is not there any more.
+    #[error(transparent)]
+    NotThere(#[from] NotThere),
     /// A fault cannot be brought about.
     #[error("cannot {fault}: {source}")]
     Fault {
@@ -201,9 +240,9 @@ impl Scenario {
     /// The files that it names, besides itself.
     pub fn files(&self) -> impl Iterator<Item = PathBuf> {
         let of_steps = self.steps.iter().flat_map(|step| match &step.action {
-            Action::Create(source) => std::slice::from_ref(source),
+            Action::Create(source) | Action::Run(source) => std::slice::from_ref(source),
             Action::CreateAtOnce(sources) => sources,
-            Action::Fault(_) => &[],
+            _ => &[],
         });
         self.inventory
             .iter()

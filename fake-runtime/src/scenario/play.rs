@@ -1,12 +1,15 @@
 //! Playing a scenario.
 
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::file::{Action, Scenario, ScenarioError, Step};
+use crate::create::{container_id, name_of};
 use crate::host::Host;
 use crate::launch::Launch;
+use crate::life;
 use crate::pod::Simulation;
 use crate::product::Product;
 use crate::replay::{Container, Replay, Whom};
@@ -59,6 +62,21 @@ fn host(simulation: &Simulation, whom: &Whom, product: &Product) -> Host {
     })
 }
 
+/// How far a scenario has come.
+#[derive(Default)]
+struct Course {
+    played: Vec<Played>,
+    /// What runs, by the names that are printed.
+    running: HashMap<String, Running>,
+}
+
+/// What runs, by its id.
+#[derive(Clone)]
+enum Running {
+    Pod(String),
+    Container(String),
+}
+
 impl Scenario {
     /// Plays the scenario to a plugin. What is left open by Pods is for `simulation` to say. `waiting` is called when
     /// the runtime waits for a plugin. In what comes of it, `{dir}` stands for the directory
@@ -88,12 +106,12 @@ impl Scenario {
         waiting();
         replay.registered().await?;
         let plain = Plain(dir.to_string_lossy().into_owned());
-        let mut played = Vec::new();
+        let mut course = Course::default();
         for step in &self.steps {
-            self.step(step, &mut replay, &simulation, &plain, &mut played)
+            self.step(step, &mut replay, &simulation, &plain, &mut course)
                 .await?;
         }
-        Ok((played, plain))
+        Ok((course.played, plain))
     }
 
     /// Stages all of it, and returns the arguments that the overlay takes.
@@ -162,19 +180,24 @@ impl Scenario {
         replay: &mut Replay,
         simulation: &Simulation,
         plain: &Plain,
-        played: &mut Vec<Played>,
+        course: &mut Course,
     ) -> Result<(), ScenarioError> {
-        let mut judge = |container: Container| {
+        let Course { played, running } = course;
+        let named = |name: &String| {
+            let named = running.get(name).cloned();
+            named.ok_or_else(|| ScenarioError::NotRun(name.clone()))
+        };
+        let judged = |container: Container| {
             let unmet = step.expect.unmet(&container, |line| plain.line(line));
-            played.push(Played::Container {
+            Played::Container {
                 container: Box::new(container),
                 unmet,
-            });
+            }
         };
         match &step.action {
             Action::Create(source) => {
                 for request in self.requests(source, simulation)? {
-                    judge(replay.create(request).await);
+                    played.push(judged(replay.create(request).await));
                 }
             }
             Action::CreateAtOnce([one, other]) => {
@@ -185,7 +208,50 @@ impl Scenario {
                 let created = replay
                     .create_two_at_once([first(one)?, first(other)?])
                     .await;
-                created.into_iter().for_each(judge);
+                played.extend(created.map(judged));
+            }
+            Action::Run(source) => {
+                for request in self.requests(source, simulation)? {
+                    let (name, id) = (name_of(&request), container_id(&request));
+                    let pod = request.pod.clone().unwrap_or_default();
+                    let pod_name = format!("{}/{}", pod.namespace, pod.name);
+                    if !running.contains_key(&pod_name) {
+                        running.insert(pod_name, Running::Pod(pod.id.clone()));
+                        played.push(replay.turn(life::Step::RunPod(Box::new(pod))).await?);
+                    }
+                    let container = replay.create(request).await;
+                    let is_created = container.created.is_ok();
+                    played.push(judged(container));
+                    if is_created {
+                        running.insert(name, Running::Container(id.clone()));
+                        played.push(replay.turn(life::Step::Start(id)).await?);
+                    }
+                }
+            }
+            Action::Update(update) => {
+                let Running::Container(container) = named(&update.container)? else {
+                    return Err(ScenarioError::NotRun(update.container.clone()));
+                };
+                let resources = Box::new(update.resources.clone());
+                let update = life::Step::Update {
+                    container,
+                    resources,
+                };
+                played.push(replay.turn(update).await?);
+            }
+            Action::Stop(name) => {
+                let stop = match named(name)? {
+                    Running::Pod(id) => life::Step::StopPod(id),
+                    Running::Container(id) => life::Step::Exit(id),
+                };
+                played.push(replay.turn(stop).await?);
+            }
+            Action::Remove(name) => {
+                let remove = match named(name)? {
+                    Running::Pod(id) => life::Step::RemovePod(id),
+                    Running::Container(id) => life::Step::Remove(id),
+                };
+                played.push(replay.turn(remove).await?);
             }
             Action::Fault(fault) => {
                 let registrations = replay.runtime().registration_count();

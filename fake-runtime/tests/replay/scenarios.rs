@@ -51,6 +51,53 @@ async fn a_scenario_that_comes_out_as_it_expects_is_a_success() {
 }
 
 #[tokio::test]
+async fn a_pod_is_led_through_its_life_by_the_names_that_are_printed() {
+    let (status, printed) = play(
+        "
+- run: pod.yaml
+  expect: {adjusted: true}
+- update: {container: default/there/main, resources: {cpu: {shares: {value: 512}}}}
+- stop: default/there/main
+- remove: default/there/main
+- stop: default/there
+- remove: default/there
+",
+    )
+    .await;
+    assert_eq!(status, 0, "{printed}");
+    let told: Vec<_> = printed
+        .lines()
+        .filter(|line| !line.starts_with(' ') && !line.is_empty())
+        .map(|line| line.split_once(' ').map_or(line, |(what, _)| what))
+        .collect();
+    let expected = [
+        "pod",
+        "default/there/main",
+        "container",
+        "container",
+        "container",
+        "container",
+        "pod",
+        "pod",
+    ];
+    assert_eq!(told, expected, "{printed}");
+}
+
+#[tokio::test]
+async fn what_does_not_run_cannot_be_stopped() {
+    let dir = dir("- stop: default/there/main\n");
+    let mut tool = replay(dir.path(), &["scenario.yaml"]);
+    let _plugin = plugin(dir.path(), hello("world"), tool.stdout.as_mut().unwrap()).await;
+    let output = tool.wait_with_output().await.unwrap();
+    assert_eq!(
+        String::from_utf8(output.stderr).unwrap(),
+        "fake-runtime: no pod or container \"default/there/main\" was run before: it is NAMESPACE/POD or \
+         NAMESPACE/POD/CONTAINER\n"
+    );
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[tokio::test]
 async fn each_expectation_that_does_not_come_true_is_printed_and_fails_the_scenario() {
     let (status, printed) = play(
         "
@@ -79,7 +126,7 @@ async fn a_scenario_with_a_mistake_is_refused_with_the_line() {
     for (steps, said) in [
         (
             "- create: pod.yaml\n  fault: stop\n",
-            "a step is one of create, create-at-once and fault",
+            "a step is one of create, create-at-once, run, update, stop, remove and fault",
         ),
         ("- fault: explode\n", "unknown variant `explode`"),
         (
