@@ -95,7 +95,7 @@ pub struct Update {
     /// Its name as it is printed.
     pub container: String,
     /// To what, as in a recording's requests.
-    pub resources: LinuxResources,
+    pub resources: Box<LinuxResources>,
 }
 
 /// A step with all that it might be.

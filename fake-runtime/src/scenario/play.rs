@@ -215,8 +215,8 @@ impl Scenario {
                     let (name, id) = (name_of(&request), container_id(&request));
                     let pod = request.pod.clone().unwrap_or_default();
                     let pod_name = format!("{}/{}", pod.namespace, pod.name);
-                    if !running.contains_key(&pod_name) {
-                        running.insert(pod_name, Running::Pod(pod.id.clone()));
+                    let is_new = Running::Pod(pod.id.clone());
+                    if running.insert(pod_name, is_new).is_none() {
                         played.push(replay.turn(life::Step::RunPod(Box::new(pod))).await?);
                     }
                     let container = replay.create(request).await;
@@ -232,7 +232,7 @@ impl Scenario {
                 let Running::Container(container) = named(&update.container)? else {
                     return Err(ScenarioError::NotRun(update.container.clone()));
                 };
-                let resources = Box::new(update.resources.clone());
+                let resources = update.resources.clone();
                 let update = life::Step::Update {
                     container,
                     resources,
