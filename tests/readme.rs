@@ -1,0 +1,53 @@
+//! What the README says, held to what is so.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use fake_runtime::profile::Profile;
+use nri_proto::api::Event;
+
+const README: &str = include_str!("../README.md");
+
+/// The rows of the table that has these words in its first line, without the line below that.
+fn table(head: &str) -> Vec<Vec<&'static str>> {
+    let cells = |line: &'static str| line.trim_matches('|').split('|').map(str::trim).collect();
+    let lines = README.lines().skip_while(|line| *line != head);
+    let lines = lines.take_while(|line| line.starts_with('|'));
+    let mut rows: Vec<Vec<_>> = lines.map(cells).collect();
+    rows.remove(1);
+    rows
+}
+
+/// An event's method.
+fn method(event: Event) -> String {
+    let words = event.as_str_name().split('_');
+    words
+        .map(|word| word[..1].to_owned() + &word[1..].to_lowercase())
+        .collect()
+}
+
+#[test]
+fn the_table_of_calls_has_every_call_and_says_which_versions_make_it() {
+    let rows = table("| call | 1.7 | 2.1 | 2.2 | 2.3 |");
+    let versions: Vec<_> = rows[0][1..]
+        .iter()
+        .map(|it| Profile::find(it).unwrap())
+        .collect();
+    let events = (1..Event::Last as i32).map(|number| Event::try_from(number).unwrap());
+    for event in events {
+        let method = method(event);
+        let of_event = |row: &&Vec<&str>| row[0].split(", ").any(|call| call == method);
+        let of_event: Vec<_> = rows.iter().filter(of_event).collect();
+        let [row] = of_event[..] else {
+            panic!("{method} stands in {} rows", of_event.len())
+        };
+        for (profile, cell) in versions.iter().zip(&row[1..]) {
+            let is_sent = profile.events & (1 << (event as i32 - 1)) != 0;
+            assert_eq!(*cell != "not sent", is_sent, "{method} {}", profile.name);
+            assert!(
+                !cell.ends_with("as calls of their own") || profile.lifecycle_calls,
+                "{method} {}",
+                profile.name
+            );
+        }
+    }
+}
