@@ -197,9 +197,12 @@ fn check_the_rest(given: &Given) -> Result<(), &'static str> {
     }
 }
 
-/// The same place, or one below it. Both are cleaned.
+/// The same place, or one below it. Both are cleaned; a path that does not begin at the root is nowhere.
 pub fn is_inside(path: &str, directory: &str) -> bool {
-    directory == "/" || path == directory || path.starts_with(&format!("{directory}/"))
+    match directory {
+        "/" => path.starts_with('/'),
+        _ => path == directory || path.starts_with(&format!("{directory}/")),
+    }
 }
 
 /// `vendor/class=device`, each part as the CDI specification has it.
