@@ -2,6 +2,7 @@
 //! that cannot be decoded, a panic and a file system that hangs each leave the container as it is.
 
 mod asking;
+mod decided;
 mod looking;
 mod pending;
 mod report;
@@ -12,52 +13,19 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use nri_stub::Reply;
-use thiserror::Error;
 
 use crate::config::Config;
 use crate::convert::{self, Asked};
-use crate::decide::{self, Decision, Outcome, Pod, Runtime, Selection, Staged};
+use crate::decide::{self, Outcome, Pod, Runtime, Selection, Staged};
 use crate::gate::Gate;
 use crate::health::Health;
 use crate::metrics::Metrics;
 use crate::panics;
+use decided::{Decided, Failure};
 use looking::{Looking, Places, Stopped};
 use pending::{Pending, State};
 
 pub use asking::Asking;
-
-/// Why there is no decision.
-#[derive(Debug, Error)]
-enum Failure {
-    #[error("undecodable request: {0}")]
-    Undecodable(#[from] convert::Unreadable),
-    #[error("panic: {0}")]
-    Panicked(String),
-    #[error("the adjustment is larger than a message can be")]
-    TooLarge,
-    #[error("the host's file system did not answer within {}ms", .0.as_millis())]
-    TimedOut(Duration),
-}
-
-impl Failure {
-    /// The kind of failure without what varies, as a metric's label.
-    fn kind(&self) -> &'static str {
-        match self {
-            Self::Undecodable(_) => "undecodable request",
-            Self::Panicked(_) => "panic",
-            Self::TooLarge => "adjustment too large",
-            Self::TimedOut(_) => "file system did not answer",
-        }
-    }
-}
-
-/// A decision and what led to it.
-struct Decided {
-    selection: Selection,
-    decision: Decision,
-    /// What kind of reason closed the staging gate, if one did.
-    closed: Option<&'static str>,
-}
 
 /// Nothing is decided: the request waits, or has been answered by now.
 struct Undecided(Stopped);

@@ -3,6 +3,8 @@
 
 use std::collections::HashMap;
 
+use nri_proto::fields::{SYNCHRONIZE_CONTAINERS, SYNCHRONIZE_PODS};
+
 use crate::config::Config;
 use crate::convert::{self, Running};
 use crate::decide::{self, Pod, Selection};
@@ -33,10 +35,10 @@ impl Audit {
     /// Looks at one part, one container at a time. What cannot be read is passed over.
     pub fn add(&mut self, config: &Config, part: &[u8]) {
         // The pods first, wherever they stand.
-        for pod in convert::listed(part, convert::PODS) {
+        for pod in convert::listed(part, SYNCHRONIZE_PODS) {
             self.pods.extend(convert::listed_pod(config, pod));
         }
-        for container in convert::listed(part, convert::CONTAINERS) {
+        for container in convert::listed(part, SYNCHRONIZE_CONTAINERS) {
             let Ok(Some(running)) = convert::running(container) else {
                 continue;
             };

@@ -11,9 +11,7 @@ use prost::Message;
 
 use crate::decide::{Adjustment, BindMount, DeviceGrant, DeviceNode};
 
-pub use read::{
-    Asked, CONTAINERS, PODS, Running, Unreadable, asked, listed, listed_pod, more, running,
-};
+pub use read::{Asked, Running, Unreadable, asked, listed, listed_pod, running};
 
 /// The payload of the answer to a CreateContainer request. `None` leaves the container as it is.
 pub fn answer(adjustment: Option<Adjustment>) -> Vec<u8> {

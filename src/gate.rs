@@ -2,55 +2,22 @@
 //! while it cannot begin to change it.
 
 mod agent;
+mod closed;
 mod lookup;
 #[cfg(test)]
 mod tests;
 
 use std::fs::{File, TryLockError};
 use std::io;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags};
-use thiserror::Error;
 
 use crate::config::StagingGate;
 use crate::path::AbsolutePath;
 use agent::Agent;
 
-/// Why the gate is closed.
-#[derive(Clone, Debug, Error)]
-pub enum Closed {
-    /// There is no lock to take.
-    #[error("staging lock unavailable: {}: {cause}", path.display())]
-    LockUnavailable {
-        /// The lock file.
-        path: PathBuf,
-        /// What opening or locking it met with.
-        cause: String,
-    },
-    /// The node agent holds the lock.
-    #[error("node agent is staging")]
-    Staging,
-    /// Nobody answered, or not in time.
-    #[error("node agent unreachable: {0}")]
-    Unreachable(String),
-    /// The node agent answered with something else than 200.
-    #[error("node agent has not staged the driver tree")]
-    NotStaged,
-}
-
-impl Closed {
-    /// The kind of reason without what varies, as a metric's label.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::LockUnavailable { .. } => "staging lock unavailable",
-            Self::Staging => "node agent is staging",
-            Self::Unreachable(_) => "node agent unreachable",
-            Self::NotStaged => "node agent has not staged the driver tree",
-        }
-    }
-}
+pub use closed::Closed;
 
 /// The lock, held shared: as long as this lives, the node agent does not change the tree.
 #[derive(Debug)]

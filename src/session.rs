@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use nri_proto::fields::more;
 use nri_stub::api::{Event, SynchronizeResponse};
 use nri_stub::{Call, Identity, Life, Limits, Origin, Reply, Stop, Stub};
 use prost::Message;
@@ -188,7 +189,7 @@ fn synchronize(
     audit: &mut Audit,
     call: &Call<'_>,
 ) -> Vec<u8> {
-    let more = convert::more(call.payload()).unwrap_or_else(|error| {
+    let more = more(call.payload()).unwrap_or_else(|error| {
         // The audit is lost, and the registration need not be.
         tracing::warn!(
             %error,

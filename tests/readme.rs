@@ -1,7 +1,5 @@
 //! What the README says, held to what is so.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use fake_runtime::profile::Profile;
 use nri_proto::api::Event;
 

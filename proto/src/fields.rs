@@ -85,6 +85,31 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
+/// Where a Synchronize request lists the pods.
+pub const SYNCHRONIZE_PODS: u32 = 1;
+/// Where it lists the containers.
+pub const SYNCHRONIZE_CONTAINERS: u32 = 2;
+/// Where it says that it has another part.
+const SYNCHRONIZE_MORE: u32 = 3;
+
+/// Whether another part of the list follows a Synchronize request.
+///
+/// # Errors
+///
+/// When it is no such request.
+pub fn more(synchronize: &[u8]) -> Result<bool, Malformed> {
+    let mut more = false;
+    for field in Fields::of(synchronize) {
+        let field = field?;
+        match field.number {
+            SYNCHRONIZE_PODS | SYNCHRONIZE_CONTAINERS => drop(field.bytes()?),
+            SYNCHRONIZE_MORE => more = field.varint()? != 0,
+            _ => {}
+        }
+    }
+    Ok(more)
+}
+
 impl<'a> Field<'a> {
     /// The encoded message that it holds.
     ///
@@ -172,6 +197,20 @@ mod tests {
         assert_eq!(fields[2].varint(), Ok(195));
         assert_eq!(fields[0].varint(), Err(Malformed::Type(1)));
         assert_eq!(fields[2].text(), Err(Malformed::Type(4)));
+    }
+
+    #[test]
+    fn a_list_in_parts_says_whether_it_goes_on() {
+        for more in [true, false] {
+            let part = api::SynchronizeRequest {
+                pods: vec![api::PodSandbox::default()],
+                containers: vec![api::Container::default()],
+                more,
+            };
+            assert_eq!(super::more(&part.encode_to_vec()), Ok(more));
+        }
+        let no_list = [0x08, 1];
+        assert_eq!(super::more(&no_list), Err(Malformed::Type(1)));
     }
 
     #[test]

@@ -2,10 +2,8 @@
 //!
 //! - [`api`]: every message and enum of NRI, and the names of its services.
 //! - [`fields`]: a message's fields where they lie.
-//! - [`narrow`]: the same requests with only what deciding about a container needs.
 //! - [`wire`]: frames, messages, calls and answers, for either side of the socket.
 
 pub mod api;
 pub mod fields;
-pub mod narrow;
 pub mod wire;

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use nri_stub::Answer;
 
-use super::{Decided, Failure, report};
+use super::decided::{Decided, Failure};
+use super::report;
 use crate::convert::Asked;
 use crate::decide::{Outcome, Selection};
 use crate::gate::{Closed, Gate, Held};

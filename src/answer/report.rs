@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use nri_stub::{Answer, Code, Status};
 
-use super::{Decided, Failure};
+use super::decided::{Decided, Failure};
 use crate::convert::{self, Asked};
 use crate::decide::{Adjustment, Outcome, Reason, Selection, Warning};
 use crate::metrics::Metrics;

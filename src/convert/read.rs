@@ -11,11 +11,6 @@ use crate::decide::{self, Container, Device, DeviceRule, Mount, Pod};
 /// More mounts, devices or rules than this no container can have: what holds them is no request of a runtime's.
 const MOST_ITEMS: usize = 10_000;
 
-/// Where Synchronize lists the pods.
-pub const PODS: u32 = 1;
-/// Where it lists the containers.
-pub const CONTAINERS: u32 = 2;
-
 /// As many items of an environment are kept, and one more of each key.
 const MOST_VARIABLES: usize = 1000;
 
@@ -57,25 +52,7 @@ pub fn asked(config: &Config, payload: &[u8]) -> Result<Asked, Unreadable> {
     Ok(asked)
 }
 
-/// Whether another part of the list follows a Synchronize request.
-///
-/// # Errors
-///
-/// When it is no such request.
-pub fn more(payload: &[u8]) -> Result<bool, Malformed> {
-    let mut more = false;
-    for field in Fields::of(payload) {
-        let field = field?;
-        match field.number {
-            PODS | CONTAINERS => drop(field.bytes()?),
-            3 => more = field.varint()? != 0,
-            _ => {}
-        }
-    }
-    Ok(more)
-}
-
-/// What a Synchronize request lists: its [`PODS`] or [`CONTAINERS`], each still encoded.
+/// What a Synchronize request lists in the field `list`, each still encoded.
 pub fn listed(payload: &[u8], list: u32) -> impl Iterator<Item = &[u8]> {
     let fields = Fields::of(payload).map_while(Result::ok);
     let listed = fields.filter(move |field| field.number == list);

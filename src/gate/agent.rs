@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
-use super::Closed;
+use super::closed::Closed;
 use super::lookup::Lookup;
 use crate::config::AgentUrl;
 

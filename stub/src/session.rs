@@ -16,14 +16,15 @@ use crate::connect::Origin;
 use crate::connection::Connection;
 use crate::desk::{self, Claim, Desk, Step};
 use crate::error::Error;
+use crate::life::Life;
 use crate::panics::caught;
+use crate::plugin::Plugin;
 use crate::reader::Reader;
 use crate::stop::Stop;
-use crate::stub::{Life, Stub};
 
 /// A plugin that runs.
 pub(crate) struct Session {
-    stub: Stub,
+    plugin: Plugin,
     desk: Desk<Reader, Arc<Job>>,
     progress: Mutex<Progress>,
 }
@@ -45,13 +46,13 @@ struct Progress {
 }
 
 impl Session {
-    pub(crate) fn new(stub: Stub) -> Arc<Self> {
+    pub(crate) fn new(plugin: Plugin) -> Arc<Self> {
         let limits = desk::Limits {
-            stall: stub.limits.stall,
-            threads: stub.limits.threads,
+            stall: plugin.limits.stall,
+            threads: plugin.limits.threads,
         };
         Arc::new(Self {
-            stub,
+            plugin,
             desk: Desk::new(limits),
             progress: Mutex::default(),
         })
@@ -80,12 +81,12 @@ impl Session {
             let was_registered = matches!(error, Error::Lost(_));
             // While the runtime stays away every attempt fails the same way.
             let failure = error.to_string();
-            (self.stub.observe)(Life::Unregistered {
+            (self.plugin.observe)(Life::Unregistered {
                 error: &error,
                 was_registered,
                 repeated: last_failure.as_ref() == Some(&failure),
             });
-            let is_only = self.stub.once || self.stub.origin.is_prelaunched();
+            let is_only = self.plugin.once || self.plugin.origin.is_prelaunched();
             if (first && !was_registered) || is_only {
                 return Err(error);
             }
@@ -134,7 +135,7 @@ impl Session {
                 let Some(connection) = self.progress().connection.clone() else {
                     return Ok(());
                 };
-                drained_by = Some(now + self.stub.limits.drain);
+                drained_by = Some(now + self.plugin.limits.drain);
                 self.desk.close();
                 connection.stop_reading();
             }
@@ -178,17 +179,17 @@ impl Session {
     /// Until when the next step of a registration is waited for. A plugin that the runtime started does not end before
     /// its connection: containerd 1.7 does not start over one that does.
     fn limit(&self) -> Option<Instant> {
-        let is_limited = !self.stub.origin.is_prelaunched();
-        is_limited.then(|| Instant::now() + self.stub.limits.registration)
+        let is_limited = !self.plugin.origin.is_prelaunched();
+        is_limited.then(|| Instant::now() + self.plugin.limits.registration)
     }
 
     /// What has not happened in time.
     fn overdue(&self, progress: &Progress) -> Error {
-        let limit = self.stub.limits.registration;
+        let limit = self.plugin.limits.registration;
         if progress.accepted {
             return Error::NotConfigured(limit);
         }
-        match (&progress.connection, &self.stub.origin) {
+        match (&progress.connection, &self.plugin.origin) {
             (None, Origin::Socket(path)) => Error::NotConnected {
                 path: path.clone(),
                 limit,
@@ -199,8 +200,8 @@ impl Session {
 
     fn refused(&self, cause: CallError) -> Error {
         Error::Refused {
-            index: self.stub.identity.index.clone(),
-            name: self.stub.identity.name.clone(),
+            index: self.plugin.identity.index.clone(),
+            name: self.plugin.identity.name.clone(),
             cause,
         }
     }
@@ -249,6 +250,6 @@ impl Session {
     /// The time that the runtime gives a request, less what the answer takes to get back.
     fn budget(&self, told: Duration, asked: Option<Duration>) -> Option<Duration> {
         let patience = asked.map_or(told, |asked| asked.min(told));
-        self.stub.limits.deadlines.then_some(patience * 4 / 5)
+        self.plugin.limits.deadlines.then_some(patience * 4 / 5)
     }
 }

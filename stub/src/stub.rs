@@ -4,95 +4,27 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use nri_proto::api::{self, ContainerUpdate, Event};
 use nri_proto::wire::Status;
-use prost::{DecodeError, Message as _};
+use prost::Message as _;
 
 use crate::call::{Call, Reply};
 use crate::connect::{ConnectError, Identity, Origin, place};
 use crate::error::Error;
 use crate::handlers::{Handlers, decode, typed};
+use crate::life::Life;
+use crate::limits::Limits;
+use crate::plugin::Plugin;
 use crate::runtime::Runtime;
 use crate::session::Session;
 use crate::stop::Stop;
 use crate::updater::Updater;
 
-/// How long is waited for what.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// How long for the runtime, once to take the connection, once to answer the registration and once to configure
-    /// the plugin. Twice the 5 s that containerd gives a plugin to register, since another one that keeps silent
-    /// delays all others by as much.
-    pub registration: Duration,
-    /// How long what is in flight may take once the plugin is to stop.
-    pub drain: Duration,
-    /// How long a handler may run before another thread reads on.
-    pub stall: Duration,
-    /// How many threads may read or run handlers. Beyond it handlers are told not to block.
-    pub threads: usize,
-    /// Whether a request is answered without its handler once four fifths of the runtime's request timeout have
-    /// passed. The last fifth is for the answer's way back, also on a node that is short of CPU: who is late is
-    /// unregistered by the runtime.
-    pub deadlines: bool,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            registration: Duration::from_secs(10),
-            drain: Duration::from_secs(1),
-            stall: Duration::from_millis(25),
-            threads: 8,
-            deadlines: true,
-        }
-    }
-}
-
-/// What happens in a plugin's life, for its log and its metrics.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum Life<'a> {
-    /// There is a connection, and the plugin asks to be registered on it.
-    Registering(&'a Identity),
-    /// The runtime has accepted the registration.
-    Accepted,
-    /// A Configure or Synchronize that cannot be decoded. It is taken for an empty one: an error would be the end
-    /// of the registration.
-    Undecodable {
-        /// The method's name.
-        method: &'static str,
-        /// What is wrong with it.
-        error: DecodeError,
-    },
-    /// The runtime says that it shuts down. It closes the connection next.
-    ShuttingDown,
-    /// The plugin is not, or no longer, registered.
-    Unregistered {
-        /// Why.
-        error: &'a Error,
-        /// It was, until now.
-        was_registered: bool,
-        /// The attempt before this one failed in the same way.
-        repeated: bool,
-    },
-}
-
-type Observe = Box<dyn Fn(Life<'_>) + Send + Sync>;
-
 /// An NRI plugin: an identity, and a handler for each event that it wants to be told of.
 ///
 /// Handlers run one after the other, and beside each other where one takes long.
-pub struct Stub {
-    pub(crate) origin: Origin,
-    pub(crate) identity: Identity,
-    pub(crate) handlers: Handlers,
-    pub(crate) limits: Limits,
-    pub(crate) observe: Observe,
-    pub(crate) once: bool,
-    pub(crate) updater: Updater,
-}
+pub struct Stub(Plugin);
 
 macro_rules! events {
     ($($(#[$doc:meta])* $name:ident: $event:ident($request:ident) -> $answer:ident;)*) => {
@@ -153,7 +85,7 @@ impl Stub {
     /// A plugin of this name and index (two digits, the order among the runtime's plugins), at the socket where
     /// runtimes listen.
     pub fn new(name: impl Into<String>, index: impl Into<String>) -> Self {
-        Self {
+        Self(Plugin {
             origin: Origin::Socket("/var/run/nri/nri.sock".into()),
             identity: Identity {
                 name: name.into(),
@@ -164,7 +96,7 @@ impl Stub {
             observe: Box::new(|_| {}),
             once: false,
             updater: Updater::default(),
-        }
+        })
     }
 
     /// Connects to the socket at `path`.
@@ -175,8 +107,9 @@ impl Stub {
 
     /// Connects here.
     #[must_use]
-    pub fn origin(self, origin: Origin) -> Self {
-        Self { origin, ..self }
+    pub fn origin(mut self, origin: Origin) -> Self {
+        self.0.origin = origin;
+        self
     }
 
     /// Does as the runtime says that started the plugin, if one did: takes the connection that it passed on, and the
@@ -185,37 +118,36 @@ impl Stub {
     /// # Errors
     ///
     /// The runtime's variable names no descriptor.
-    pub fn place(self, variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, ConnectError> {
-        let Origin::Socket(socket) = &self.origin else {
-            return Ok(self);
-        };
-        let (origin, identity) = place(variable, socket.clone(), self.identity)?;
-        Ok(Self {
-            origin,
-            identity,
-            ..self
-        })
+    pub fn place(
+        mut self,
+        variable: impl Fn(&str) -> Option<OsString>,
+    ) -> Result<Self, ConnectError> {
+        if let Origin::Socket(socket) = &self.0.origin {
+            let given = self.0.identity.clone();
+            (self.0.origin, self.0.identity) = place(variable, socket.clone(), given)?;
+        }
+        Ok(self)
     }
 
     /// Waits by other limits.
     #[must_use]
-    pub fn limits(self, limits: Limits) -> Self {
-        Self { limits, ..self }
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.0.limits = limits;
+        self
     }
 
     /// Ends with its first connection, instead of connecting again.
     #[must_use]
-    pub fn once(self) -> Self {
-        Self { once: true, ..self }
+    pub fn once(mut self) -> Self {
+        self.0.once = true;
+        self
     }
 
     /// Tells of what happens.
     #[must_use]
-    pub fn observe(self, observe: impl Fn(Life<'_>) + Send + Sync + 'static) -> Self {
-        Self {
-            observe: Box::new(observe),
-            ..self
-        }
+    pub fn observe(mut self, observe: impl Fn(Life<'_>) + Send + Sync + 'static) -> Self {
+        self.0.observe = Box::new(observe);
+        self
     }
 
     /// The runtime has accepted the plugin and tells of itself, before anything else. Over an error it drops the
@@ -225,7 +157,7 @@ impl Stub {
         mut self,
         handler: impl Fn(&Runtime) -> Result<(), Status> + Send + Sync + 'static,
     ) -> Self {
-        self.handlers.configure = Some(Box::new(handler));
+        self.0.handlers.configure = Some(Box::new(handler));
         self
     }
 
@@ -242,7 +174,7 @@ impl Stub {
         + 'static,
     ) -> Self {
         let parts = Mutex::new((0, api::SynchronizeRequest::default()));
-        self.handlers.synchronize = Some(Box::new(move |call| {
+        self.0.handlers.synchronize = Some(Box::new(move |call| {
             let mut parts = parts.lock().unwrap_or_else(PoisonError::into_inner);
             let (connection, list) = &mut *parts;
             // What an earlier connection left unfinished is no part of this list.
@@ -275,7 +207,7 @@ impl Stub {
         mut self,
         handler: impl Fn(&Call<'_>) -> Reply + Send + Sync + 'static,
     ) -> Self {
-        self.handlers.synchronize = Some(Box::new(handler));
+        self.0.handlers.synchronize = Some(Box::new(handler));
         self
     }
 
@@ -293,14 +225,14 @@ impl Stub {
     /// Subscribes to these events besides those that have handlers: event n is bit n-1.
     #[must_use]
     pub fn subscribe(mut self, events: i32) -> Self {
-        self.handlers.extra_events |= events;
+        self.0.handlers.extra_events |= events;
         self
     }
 
     /// By which the runtime can be called at any time, also from outside of a handler.
     #[must_use]
     pub fn updater(&self) -> Updater {
-        self.updater.clone()
+        self.0.updater.clone()
     }
 
     /// Serves the runtime until `stop`, or until SIGTERM or SIGINT with [`Stop::on_signals`]. A connection that is lost
@@ -310,7 +242,7 @@ impl Stub {
     ///
     /// The first registration does not come about, or the runtime started the plugin and its connection is lost.
     pub fn run(self, stop: &Stop) -> Result<(), Error> {
-        Session::new(self).run(stop)
+        Session::new(self.0).run(stop)
     }
 
     fn with(
@@ -318,14 +250,14 @@ impl Stub {
         event: Event,
         handler: Box<dyn Fn(&Call<'_>) -> Reply + Send + Sync>,
     ) -> Self {
-        self.handlers.on(event, handler);
+        self.0.handlers.on(event, handler);
         self
     }
 }
 
 impl fmt::Debug for Stub {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Identity { name, index } = &self.identity;
+        let Identity { name, index } = &self.0.identity;
         write!(out, "Stub({index}-{name})")
     }
 }

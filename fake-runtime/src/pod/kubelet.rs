@@ -5,7 +5,9 @@
 //! key is set.
 
 mod allocation;
+mod amounts;
 mod annotations;
+mod class;
 mod env;
 mod expand;
 mod host_name;

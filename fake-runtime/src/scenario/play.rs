@@ -108,8 +108,9 @@ impl Scenario {
         let plain = Plain(dir.to_string_lossy().into_owned());
         let mut course = Course::default();
         for step in &self.steps {
-            self.step(step, &mut replay, &simulation, &plain, &mut course)
-                .await?;
+            let step = self.step(step, &mut replay, &simulation, &plain, &mut course);
+            // It holds the futures of all that a step may be, which is much for a stack.
+            Box::pin(step).await?;
         }
         Ok((course.played, plain))
     }

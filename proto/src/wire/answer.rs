@@ -7,7 +7,8 @@ use prost::Message as _;
 
 use super::Side;
 use super::envelope::Response;
-use super::message::{MAX_BODY, Message, MessageHeader, RESPONSE};
+use super::header::{MAX_BODY, MessageHeader, RESPONSE};
+use super::message::Message;
 use super::mux::Split;
 use super::reassembly::Event;
 use super::status::{Code, Status};

@@ -4,7 +4,8 @@ use bytes::Bytes;
 use prost::Message as _;
 
 use super::envelope::Request;
-use super::message::{MAX_BODY, Message, MessageHeader, REQUEST};
+use super::header::{MAX_BODY, MessageHeader, REQUEST};
+use super::message::Message;
 use super::reassembly::Event;
 use super::status::{Code, Status};
 

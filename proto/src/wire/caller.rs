@@ -9,7 +9,7 @@ use prost::Message as _;
 use super::answer::CallError;
 use super::calls::Calls;
 use super::envelope::Request;
-use super::message::{MAX_BODY, REQUEST};
+use super::header::{MAX_BODY, REQUEST};
 use super::mux::Framing;
 use super::outgoing::Outgoing;
 

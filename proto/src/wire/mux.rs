@@ -2,7 +2,7 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 
-use super::message::{MAX_BODY, MessageHeader};
+use super::header::{MAX_BODY, MessageHeader};
 
 /// The logical connection on which the plugin serves and the runtime calls.
 pub const PLUGIN_CONNECTION: u32 = 1;

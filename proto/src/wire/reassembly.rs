@@ -2,7 +2,8 @@
 
 use bytes::{Bytes, BytesMut};
 
-use super::message::{MAX_BODY, Message, MessageHeader};
+use super::header::{MAX_BODY, MessageHeader};
+use super::message::Message;
 
 /// From this length on, a body gets an allocation that goes back to the kernel when it is dropped.
 const LARGE_BODY: usize = 128 << 10;

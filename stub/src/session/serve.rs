@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use nri_proto::wire::{Asked, Closed, Code, Status};
-use nri_proto::{api, narrow};
+use nri_proto::{api, fields};
 use prost::Message as _;
 
 use super::Session;
@@ -13,10 +13,10 @@ use crate::call::{Call, Job, Reply};
 use crate::connection::Connection;
 use crate::desk::{Claim, Turn};
 use crate::error::Error;
+use crate::life::Life;
 use crate::panics::caught;
 use crate::reader::{Read, Reader};
 use crate::runtime::Runtime;
-use crate::stub::Life;
 
 /// The stream id of a connection's first call, which is to be registered.
 const REGISTRATION: u32 = 1;
@@ -24,10 +24,10 @@ const REGISTRATION: u32 = 1;
 impl Session {
     /// Connects, registers, and serves.
     pub(super) fn connect(self: Arc<Self>, epoch: u64) {
-        match self.stub.origin.connect() {
+        match self.plugin.origin.connect() {
             Ok(socket) => {
                 let runtime = Runtime {
-                    prelaunched: self.stub.origin.is_prelaunched(),
+                    prelaunched: self.plugin.origin.is_prelaunched(),
                     ..Runtime::default()
                 };
                 let connection = Connection::new(socket, runtime);
@@ -51,11 +51,11 @@ impl Session {
             progress.limit = self.limit();
         }
         self.desk.notify();
-        self.stub.updater.set(connection);
-        (self.stub.observe)(Life::Registering(&self.stub.identity));
+        self.plugin.updater.set(connection);
+        (self.plugin.observe)(Life::Registering(&self.plugin.identity));
         let request = api::RegisterPluginRequest {
-            plugin_name: self.stub.identity.name.clone(),
-            plugin_idx: self.stub.identity.index.clone(),
+            plugin_name: self.plugin.identity.name.clone(),
+            plugin_idx: self.plugin.identity.index.clone(),
             ..Default::default()
         };
         // Where it cannot be written the connection has ended, which the reader will see.
@@ -73,7 +73,7 @@ impl Session {
                 },
                 Ok(Read::Answered(REGISTRATION, Ok(_))) => self.accepted(epoch),
                 // The runtime that started it goes on all the same.
-                Ok(Read::Answered(REGISTRATION, Err(_))) if self.stub.origin.is_prelaunched() => {
+                Ok(Read::Answered(REGISTRATION, Err(_))) if self.plugin.origin.is_prelaunched() => {
                     self.accepted(epoch);
                 }
                 Ok(Read::Answered(REGISTRATION, Err(cause))) => {
@@ -182,12 +182,12 @@ impl Session {
     }
 
     fn reply(&self, turn: &Turn, job: &Job) -> Reply {
-        let handlers = &self.stub.handlers;
+        let handlers = &self.plugin.handlers;
         let answer = match job.method.as_str() {
             _ if job.service != api::plugin::SERVICE => unimplemented(job),
             api::plugin::CONFIGURE => self.configure(job),
             api::plugin::SHUTDOWN => {
-                (self.stub.observe)(Life::ShuttingDown);
+                (self.plugin.observe)(Life::ShuttingDown);
                 Ok(Vec::new())
             }
             api::plugin::STATE_CHANGE => match handlers.state_change(&job.payload) {
@@ -203,7 +203,7 @@ impl Session {
     }
 
     fn dispatch(&self, turn: &Turn, job: &Job, method: &str, payload: &Bytes) -> Reply {
-        match self.stub.handlers.of(method) {
+        match self.plugin.handlers.of(method) {
             Some(handler) => handler(&Call {
                 job,
                 payload,
@@ -219,15 +219,15 @@ impl Session {
 
     fn configure(&self, job: &Job) -> Result<Vec<u8>, Status> {
         let told = api::ConfigureRequest::decode(job.payload.clone()).unwrap_or_else(|error| {
-            (self.stub.observe)(Life::Undecodable {
+            (self.plugin.observe)(Life::Undecodable {
                 method: api::plugin::CONFIGURE,
-                error,
+                error: error.into(),
             });
             api::ConfigureRequest::default()
         });
-        let runtime = Runtime::told(told, self.stub.origin.is_prelaunched());
+        let runtime = Runtime::told(told, self.plugin.origin.is_prelaunched());
         let runtime = job.connection.configured(runtime);
-        if let Some(configure) = &self.stub.handlers.configure {
+        if let Some(configure) = &self.plugin.handlers.configure {
             configure(&runtime)?;
         }
         let mut progress = self.progress();
@@ -236,30 +236,29 @@ impl Session {
             progress.limit = None;
         }
         let answer = api::ConfigureResponse {
-            events: self.stub.handlers.mask(),
+            events: self.plugin.handlers.mask(),
         };
         Ok(answer.encode_to_vec())
     }
 
     /// The answer of a plugin that does not care for what is there.
     fn give_more_back(&self, job: &Job) -> Vec<u8> {
-        let part = narrow::SynchronizeRequest::decode(job.payload.clone());
-        let part = part.unwrap_or_else(|error| {
-            (self.stub.observe)(Life::Undecodable {
+        let more = fields::more(&job.payload).unwrap_or_else(|error| {
+            (self.plugin.observe)(Life::Undecodable {
                 method: api::plugin::SYNCHRONIZE,
                 error,
             });
-            narrow::SynchronizeRequest::default()
+            false
         });
         let answer = api::SynchronizeResponse {
-            more: part.more,
+            more,
             ..Default::default()
         };
         answer.encode_to_vec()
     }
 
     fn accepted(&self, epoch: u64) {
-        (self.stub.observe)(Life::Accepted);
+        (self.plugin.observe)(Life::Accepted);
         let mut progress = self.progress();
         if progress.epoch == epoch {
             progress.accepted = true;

@@ -28,9 +28,10 @@ pub fn scenario(data: &[u8]) {
     scenario.inventory.iter().for_each(source);
     for step in &scenario.steps {
         match &step.action {
-            Action::Create(it) => source(it),
+            Action::Create(it) | Action::Run(it) => source(it),
             Action::CreateAtOnce(both) => both.iter().for_each(source),
             Action::Fault(it) => fault(it),
+            Action::Update(_) | Action::Stop(_) | Action::Remove(_) => {}
         }
     }
 }

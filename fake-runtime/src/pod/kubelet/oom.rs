@@ -1,6 +1,7 @@
 //! How gladly the kernel kills a container when the node's memory runs out.
 
-use super::resources::{Class, request, request_of_all, together};
+use super::amounts::{request, request_of_all, together};
+use super::class::Class;
 use crate::pod::manifest::{Container, Pod};
 use crate::pod::node::Node;
 

@@ -1,8 +1,8 @@
-//! Requests and limits as the kernel counts them, and the Pod's class of service.
+//! Requests and limits as the kernel counts them.
 
-use std::collections::BTreeMap;
-
-use super::{in_order, oom};
+use super::amounts::{limit, limit_of_all, pod_amount, request_of_all, said};
+use super::class::Class;
+use super::oom;
 use crate::pod::cluster::RuntimeClass;
 use crate::pod::cri::Resources;
 use crate::pod::manifest::{Container, Pod};
@@ -17,45 +17,6 @@ const SHARES: i64 = 1024;
 const MIN_SHARES: i64 = 2;
 /// What the kernel takes at most.
 const MAX_SHARES: i64 = 262_144;
-
-const NOTHING: Quantity = Quantity::ZERO;
-
-/// How Kubernetes ranks a Pod by what it asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Class {
-    /// Every container says how much, and not more than that.
-    Guaranteed,
-    /// Some say something.
-    Burstable,
-    /// None says anything.
-    BestEffort,
-}
-
-impl Class {
-    /// What the Pod says as a whole counts in place of what its containers say.
-    pub(super) fn of(pod: &Pod) -> Self {
-        let spec = &pod.spec;
-        let amounts: Vec<_> = if is_said_for_all(pod) {
-            let of_pod = |name| (request_of_all(pod, name), limit_of_all(pod, name));
-            ["cpu", "memory"].map(of_pod).to_vec()
-        } else {
-            let containers = spec.init_containers.iter().chain(&spec.containers);
-            containers
-                .flat_map(|it| ["cpu", "memory"].map(|name| (request(it, name), limit(it, name))))
-                .collect()
-        };
-        if amounts.iter().all(|amounts| *amounts == (NOTHING, NOTHING)) {
-            Self::BestEffort
-        } else if amounts
-            .iter()
-            .all(|(request, limit)| request == limit && *limit > NOTHING)
-        {
-            Self::Guaranteed
-        } else {
-            Self::Burstable
-        }
-    }
-}
 
 /// The cgroup of a Pod.
 pub(super) fn cgroup_parent(pod: &Pod, uid: &str, node: &Node) -> String {
@@ -87,7 +48,7 @@ pub(super) fn cgroup_parent(pod: &Pod, uid: &str, node: &Node) -> String {
 /// What a container may use.
 pub(super) fn of_container(pod: &Pod, container: &Container, node: &Node) -> Resources {
     let or_of_pod = |name| match limit(container, name) {
-        NOTHING => pod_amount(&pod.spec.resources.limits, name),
+        Quantity::ZERO => pod_amount(&pod.spec.resources.limits, name),
         limit => limit,
     };
     let limits = (or_of_pod("cpu"), or_of_pod("memory"));
@@ -135,81 +96,6 @@ fn resources(
         oom_score_adj,
         ..Default::default()
     }
-}
-
-type Amounts = BTreeMap<String, Quantity>;
-
-fn said(amounts: &Amounts, name: &str) -> Option<Quantity> {
-    amounts.get(name).copied()
-}
-
-fn pod_amount(amounts: &Amounts, name: &str) -> Quantity {
-    said(amounts, name).unwrap_or_default()
-}
-
-/// A container's limit, if it has one.
-pub(super) fn own_limit(container: &Container, name: &str) -> Option<Quantity> {
-    said(&container.resources.limits, name)
-}
-
-/// A container's request; the API server takes the limit where it is missing.
-pub(super) fn own_request(container: &Container, name: &str) -> Option<Quantity> {
-    let request = said(&container.resources.requests, name);
-    request.or_else(|| own_limit(container, name))
-}
-
-fn limit(container: &Container, name: &str) -> Quantity {
-    own_limit(container, name).unwrap_or_default()
-}
-
-pub(super) fn request(container: &Container, name: &str) -> Quantity {
-    own_request(container, name).unwrap_or_default()
-}
-
-/// Whether the Pod says something as a whole.
-fn is_said_for_all(pod: &Pod) -> bool {
-    let said = &pod.spec.resources;
-    let mut names = said.limits.keys().chain(said.requests.keys());
-    names.any(|name| name == "cpu" || name == "memory")
-}
-
-/// The Pod's limit: what it says, or the sum of what its containers do.
-fn limit_of_all(pod: &Pod, name: &str) -> Quantity {
-    said(&pod.spec.resources.limits, name).unwrap_or_else(|| together(pod, limit, name))
-}
-
-/// The Pod's request: what it says; or what its containers do, where they do; or its limit.
-pub(super) fn request_of_all(pod: &Pod, name: &str) -> Quantity {
-    let whole = &pod.spec.resources;
-    if let Some(request) = said(&whole.requests, name) {
-        return request;
-    }
-    let any = in_order(pod).any(|container| own_request(container, name).is_some());
-    match said(&whole.limits, name) {
-        Some(limit) if !any => limit,
-        _ => together(pod, request, name),
-    }
-}
-
-/// The sum of all that run beside one another; at least what each init container needs, with the sidecars that were
-/// started before it.
-pub(super) fn together(
-    pod: &Pod,
-    amount: fn(&Container, &str) -> Quantity,
-    name: &str,
-) -> Quantity {
-    let mut sidecars = NOTHING;
-    let mut most = NOTHING;
-    for container in &pod.spec.init_containers {
-        let own = amount(container, name);
-        let with_sidecars = [sidecars, own].into_iter().sum();
-        most = most.max(with_sidecars);
-        if container.restart_policy == "Always" {
-            sidecars = with_sidecars;
-        }
-    }
-    let containers = pod.spec.containers.iter().map(|it| amount(it, name));
-    most.max(containers.chain([sidecars]).sum())
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@ use bytes::{Bytes, BytesMut};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::super::message::{MAX_BODY, Message, MessageHeader, REQUEST, RESPONSE};
+use super::super::header::{MAX_BODY, MessageHeader, REQUEST, RESPONSE};
+use super::super::message::Message;
 use super::super::mux::{FrameHeader, MAX_FRAME, Split, put_frame};
 use super::super::reassembly::Event;
 use super::{Demux, FrameTooLong};

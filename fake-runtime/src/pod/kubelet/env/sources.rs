@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::pod::kubelet::{Identity, Kubelet, in_order, resources};
+use crate::pod::kubelet::{Identity, Kubelet, amounts, in_order};
 use crate::pod::manifest::{Container, EnvFrom, EnvSource, KeyRef, Pod, ResourceFieldRef};
 use crate::pod::quantity::Quantity;
 
@@ -155,10 +155,10 @@ impl<'a> Sources<'a> {
             return format!("<{}>", field.resource);
         };
         let amount = match which {
-            "limits" => resources::own_limit(container, name)
+            "limits" => amounts::own_limit(container, name)
                 .filter(|limit| *limit > Quantity::default())
                 .or_else(|| self.kubelet.node.allocatable.get(name).copied()),
-            _ => resources::own_request(container, name),
+            _ => amounts::own_request(container, name),
         };
         amount.unwrap_or_default().per(field.divisor).to_string()
     }
