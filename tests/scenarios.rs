@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use fake_runtime::launch::Launch;
 use fake_runtime::pod::Simulation;
-use fake_runtime::replay::Whom;
+use fake_runtime::replay::PluginSource;
 use fake_runtime::scenario::{Played, Scenario};
 use mock_node::plugin::KNOWN;
 
@@ -19,7 +19,7 @@ fn scenarios() -> Vec<PathBuf> {
 
 #[tokio::test]
 async fn every_scenario_comes_out_as_it_expects() {
-    let plugin = Whom::Start(vec![Launch::new(env!("CARGO_BIN_EXE_nri-plugin"))]);
+    let plugin = PluginSource::Start(vec![Launch::new(env!("CARGO_BIN_EXE_nri-plugin"))]);
     let mut containers = 0;
     for path in scenarios() {
         let scenario = Scenario::read(&path)

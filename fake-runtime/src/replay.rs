@@ -11,7 +11,7 @@ use crate::life::{Happened, Step};
 use crate::process::{PluginProcess, SpawnError};
 use crate::product::{Decision, Product};
 use crate::runtime::{
-    Builder, Created, FakeRuntime, NotThere, Received, Refused, StartError, Turn, WaitedInVain,
+    Builder, Created, FakeRuntime, NotThere, Received, Refused, StartError, Turn, WaitTimeout,
 };
 use crate::scenario::Played;
 
@@ -26,7 +26,7 @@ const BY_HAND: Duration = Duration::from_secs(24 * 3600);
 
 /// The plugins for which containers are created.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Whom {
+pub enum PluginSource {
     /// Binaries that are started, at least one.
     Start(Vec<Launch>),
     /// Whoever connects to this socket.
@@ -44,7 +44,7 @@ pub enum ReplayError {
     Plugin(#[from] SpawnError),
     /// The plugin did not register.
     #[error(transparent)]
-    NotRegistered(#[from] WaitedInVain),
+    NotRegistered(#[from] WaitTimeout),
     /// The plugin ended instead of registering; with its status and what it said.
     #[error("the plugin {path} ended, {exit}")]
     Ended {
@@ -91,12 +91,12 @@ impl Replay {
     /// Either cannot be started.
     pub async fn start(
         builder: Builder,
-        whom: &Whom,
+        source: &PluginSource,
         product: &Product,
     ) -> Result<Self, ReplayError> {
         let mut processes = Vec::new();
-        let runtime = match whom {
-            Whom::Start(plugins) => {
+        let runtime = match source {
+            PluginSource::Start(plugins) => {
                 let runtime = builder.start().await?;
                 for plugin in plugins {
                     let known = product.envs.iter();
@@ -107,7 +107,9 @@ impl Replay {
                 }
                 runtime
             }
-            Whom::Listen(socket) => builder.socket(socket).patience(BY_HAND).start().await?,
+            PluginSource::Listen(socket) => {
+                builder.socket(socket).patience(BY_HAND).start().await?
+            }
         };
         Ok(Self {
             runtime,

@@ -36,7 +36,7 @@ pub use creation::{Asked, Created, Refused};
 pub use default_validator::DefaultValidator;
 pub use expectation::{Expectation, Unmet};
 pub use faults::{Cut, Fault, FaultError};
-pub use hub::WaitedInVain;
+pub use hub::WaitTimeout;
 pub use life::{NotThere, Turn};
 pub use link::{Pace, Streams};
 pub use plan::Call;
@@ -111,7 +111,7 @@ impl FakeRuntime {
     /// # Errors
     ///
     /// None is after [`Builder::patience`].
-    pub async fn plugin_registered(&self) -> Result<PluginInfo, WaitedInVain> {
+    pub async fn plugin_registered(&self) -> Result<PluginInfo, WaitTimeout> {
         self.hub
             .wait("a registered plugin", |state| {
                 state.plugins.first().map(|p| p.info.clone())
@@ -124,7 +124,7 @@ impl FakeRuntime {
     /// # Errors
     ///
     /// They have not after [`Builder::patience`].
-    pub async fn registrations(&self, count: usize) -> Result<(), WaitedInVain> {
+    pub async fn registrations(&self, count: usize) -> Result<(), WaitTimeout> {
         let awaited = format!("{count} registrations");
         self.hub
             .wait(&awaited, |state| {
@@ -144,7 +144,7 @@ impl FakeRuntime {
     /// # Errors
     ///
     /// One still is after [`Builder::patience`].
-    pub async fn plugins_gone(&self) -> Result<(), WaitedInVain> {
+    pub async fn plugins_gone(&self) -> Result<(), WaitTimeout> {
         self.hub
             .wait("every plugin gone", |state| {
                 state.plugins.is_empty().then_some(())
@@ -161,7 +161,7 @@ impl FakeRuntime {
         &self,
         awaited: &str,
         wanted: impl Fn(&Received) -> Option<T>,
-    ) -> Result<T, WaitedInVain> {
+    ) -> Result<T, WaitTimeout> {
         self.hub
             .wait(awaited, |state| state.received.iter().find_map(&wanted))
             .await

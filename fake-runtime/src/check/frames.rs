@@ -8,7 +8,7 @@ use super::samples;
 use super::session::{NoAnswer, Session, Subject, start};
 use super::{Judged, Outcome, failed, passed, skipped};
 use crate::create::Answer;
-use crate::runtime::WaitedInVain;
+use crate::runtime::WaitTimeout;
 
 /// What an envelope has around its payload, at most.
 const ENVELOPE: usize = 128;
@@ -181,6 +181,6 @@ async fn still_there(
     }
 }
 
-fn gone(_: WaitedInVain) -> Outcome {
+fn gone(_: WaitTimeout) -> Outcome {
     Outcome::Skipped("it was gone before anything was done to it".to_owned())
 }

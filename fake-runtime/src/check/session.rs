@@ -11,7 +11,7 @@ use crate::create::Answer;
 use crate::launch::Launch;
 use crate::process::{Exit, PluginProcess};
 use crate::profile::{Profile, REQUEST_TIMEOUT_MS};
-use crate::replay::Whom;
+use crate::replay::PluginSource;
 use crate::runtime::{Asked, Builder, FakeRuntime, PluginInfo, Received};
 
 /// How long a plugin may take to register, or to notice that its connection is gone.
@@ -35,7 +35,7 @@ const REQUEST_TIMEOUT: Duration = Duration::from_millis(REQUEST_TIMEOUT_MS.unsig
 /// ```
 #[derive(Clone, Debug)]
 pub struct Subject {
-    plugin: Whom,
+    plugin: PluginSource,
     listening: Option<fn(&Path)>,
     pub(super) profile: &'static Profile,
     pub(super) samples: Samples,
@@ -47,13 +47,13 @@ impl Subject {
     /// A plugin binary without arguments, asked by the default profile about containers of every kind.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self::of(Whom::Start(vec![Launch::new(path)]))
+        Self::of(PluginSource::Start(vec![Launch::new(path)]))
     }
 
     /// A plugin that is started otherwise; of several the first is checked. Where it is only listened for, each check
     /// waits until it connects.
     #[must_use]
-    pub fn of(plugin: Whom) -> Self {
+    pub fn of(plugin: PluginSource) -> Self {
         Self {
             plugin,
             listening: None,
@@ -67,7 +67,7 @@ impl Subject {
     /// Appends arguments, as [`PluginCommand::on_socket`] takes them.
     #[must_use]
     pub fn args(mut self, args: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
-        if let Whom::Start(plugins) = &mut self.plugin {
+        if let PluginSource::Start(plugins) = &mut self.plugin {
             plugins[0] = plugins[0].clone().args(args);
         }
         self
@@ -112,8 +112,8 @@ impl Subject {
     /// What a runtime for this plugin starts from.
     pub(super) fn builder(&self) -> Builder {
         let builder = match &self.plugin {
-            Whom::Start(_) => FakeRuntime::builder(),
-            Whom::Listen(socket) => FakeRuntime::builder().socket(socket),
+            PluginSource::Start(_) => FakeRuntime::builder(),
+            PluginSource::Listen(socket) => FakeRuntime::builder().socket(socket),
         };
         builder
             .profile(self.profile)
@@ -131,11 +131,11 @@ impl Subject {
     /// Starts the plugin on the runtime, and does not wait for it.
     pub(super) fn start_on(&self, runtime: FakeRuntime) -> Result<Session, Outcome> {
         let process = match &self.plugin {
-            Whom::Start(plugins) => {
+            PluginSource::Start(plugins) => {
                 let started = plugins[0].start(&runtime);
                 Some(started.map_err(|error| Outcome::Failed(error.to_string()))?)
             }
-            Whom::Listen(socket) => {
+            PluginSource::Listen(socket) => {
                 if let Some(listening) = self.listening {
                     listening(socket);
                 }

@@ -75,7 +75,7 @@ impl Args {
             Report::Json => |socket| drop(plugins::say_json(&mut anstream::stdout(), socket)),
             _ => |socket| drop(plugins::say(&mut anstream::stdout(), socket)),
         };
-        let subject = Subject::of(self.plugins.whom()?)
+        let subject = Subject::of(self.plugins.source()?)
             .listening(listening)
             .profile(self.asking.profile().unwrap_or_default())
             .samples(Samples::with(pods));

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use super::{Report, Result};
 use crate::launch::Launch;
-use crate::replay::Whom;
+use crate::replay::PluginSource;
 
 /// Options of every command that talks to plugins.
 #[derive(Debug, clap::Args)]
-#[command(group(clap::ArgGroup::new("whom").required(true).args(["plugin", "listen"])))]
+#[command(group(clap::ArgGroup::new("source").required(true).args(["plugin", "listen"])))]
 pub(super) struct Plugins {
     /// The plugin binary, or its name in PATH; arguments of its own may follow in the same word, between blanks
     #[arg(long, value_name = "PLUGIN")]
@@ -36,9 +36,9 @@ pub(super) struct Plugins {
 }
 
 impl Plugins {
-    pub(super) fn whom(&self) -> Result<Whom> {
+    pub(super) fn source(&self) -> Result<PluginSource> {
         if let Some(socket) = &self.listen {
-            return Ok(Whom::Listen(socket.clone()));
+            return Ok(PluginSource::Listen(socket.clone()));
         }
         let config = match &self.config {
             Some(file) => Some(
@@ -63,7 +63,7 @@ impl Plugins {
             Some(missing) => {
                 Err(format!("cannot find the plugin {}", missing.path().display()).into())
             }
-            None => Ok(Whom::Start(launches)),
+            None => Ok(PluginSource::Start(launches)),
         }
     }
 

@@ -168,14 +168,16 @@ impl Args {
         play: Play,
         product: &Product,
     ) -> Result<Shown> {
-        let whom = self.plugins.whom()?;
+        let source = self.plugins.source()?;
         let requests = match play {
             Play::Requests(requests) => requests,
             Play::Scenario(scenario) => {
                 let simulation = self.simulate.simulation()?;
                 // Where it cannot be written, nothing can.
                 let waiting = || drop(self.plugins.say_who_is_waited_for(out, self.output));
-                let (played, plain) = scenario.play(&whom, product, &simulation, waiting).await?;
+                let (played, plain) = scenario
+                    .play(&source, product, &simulation, waiting)
+                    .await?;
                 return Ok(Shown::scenario(played, plain));
             }
         };
@@ -192,7 +194,7 @@ impl Args {
         super::show::notes(file, host.cdi.problems());
         let profile = requests.profile;
         let builder = FakeRuntime::builder().profile(profile).host(host);
-        let mut replay = Replay::start(builder, &whom, product).await?;
+        let mut replay = Replay::start(builder, &source, product).await?;
         self.plugins.say_who_is_waited_for(out, self.output)?;
         replay.registered().await?;
         let mut played = Vec::new();

@@ -14,7 +14,7 @@ use crate::requests::{self, Requests};
 
 /// Options of every command that takes Pod manifests, recordings and requests.
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "What a file leaves open")]
+#[command(next_help_heading = "Defaults for the request")]
 pub struct Simulate {
     #[command(flatten)]
     asking: Asking,

@@ -15,7 +15,7 @@ use nri_proto::wire::{PLUGIN_CONNECTION, RUNTIME_CONNECTION, Split};
 pub use fault::{Fault, FaultError};
 
 use super::creation;
-use super::hub::WaitedInVain;
+use super::hub::WaitTimeout;
 use super::link::Pace;
 use super::plan::{Call, Handshake};
 use super::plugin::Plugin;
@@ -105,7 +105,7 @@ impl FakeRuntime {
     /// # Errors
     ///
     /// No plugin is there after [`Builder::patience`](super::Builder::patience).
-    pub async fn cut(&self, cut: Cut) -> Result<(), WaitedInVain> {
+    pub async fn cut(&self, cut: Cut) -> Result<(), WaitTimeout> {
         let plugin = self.idle_plugin().await?;
         let _no_other = self.hub.requests.lock().await;
         let frames = bytes::request(bytes::FIRST_STREAM);
@@ -124,7 +124,7 @@ impl FakeRuntime {
     /// # Errors
     ///
     /// No plugin is there after [`Builder::patience`](super::Builder::patience).
-    pub async fn half_close(&self) -> Result<(), WaitedInVain> {
+    pub async fn half_close(&self) -> Result<(), WaitTimeout> {
         let plugin = self.idle_plugin().await?;
         plugin.link.half_close();
         // Any byte: it is swallowed.
@@ -137,7 +137,7 @@ impl FakeRuntime {
     /// # Errors
     ///
     /// No plugin is there after [`Builder::patience`](super::Builder::patience).
-    pub async fn unknown_connection(&self) -> Result<(), WaitedInVain> {
+    pub async fn unknown_connection(&self) -> Result<(), WaitTimeout> {
         let connection = u32::try_from(self.hub.random(3..=0xffff)).unwrap_or(3);
         let frame = bytes::frame(connection, b"nobody listens here");
         self.inject(frame).await
@@ -148,7 +148,7 @@ impl FakeRuntime {
     /// # Errors
     ///
     /// No plugin is there after [`Builder::patience`](super::Builder::patience).
-    pub async fn unknown_type(&self) -> Result<(), WaitedInVain> {
+    pub async fn unknown_type(&self) -> Result<(), WaitTimeout> {
         let kind = u8::try_from(self.hub.random(3..=255)).unwrap_or(3);
         self.inject(bytes::message(PLUGIN_CONNECTION, bytes::FIRST_STREAM, kind))
             .await
@@ -159,7 +159,7 @@ impl FakeRuntime {
     /// # Errors
     ///
     /// No plugin is there after [`Builder::patience`](super::Builder::patience).
-    pub async fn unknown_stream(&self) -> Result<(), WaitedInVain> {
+    pub async fn unknown_stream(&self) -> Result<(), WaitTimeout> {
         let stream = u32::try_from(self.hub.random(501..=999)).unwrap_or(501);
         self.inject(bytes::message(
             RUNTIME_CONNECTION,
@@ -174,7 +174,7 @@ impl FakeRuntime {
     /// # Errors
     ///
     /// No plugin is there after [`Builder::patience`](super::Builder::patience).
-    pub async fn unknown_method(&self) -> Result<Answer, WaitedInVain> {
+    pub async fn unknown_method(&self) -> Result<Answer, WaitTimeout> {
         self.call("MakeCoffee", &Empty::default()).await
     }
 
@@ -188,7 +188,7 @@ impl FakeRuntime {
         &self,
         method: &str,
         request: &impl prost::Message,
-    ) -> Result<Answer, WaitedInVain> {
+    ) -> Result<Answer, WaitTimeout> {
         let plugin = self.idle_plugin().await?;
         let _no_other = self.hub.requests.lock().await;
         let answer = plugin.call::<Empty>(&self.hub, method, request).await;
@@ -200,7 +200,7 @@ impl FakeRuntime {
     /// # Errors
     ///
     /// No plugin is there after [`Builder::patience`](super::Builder::patience).
-    pub async fn reused_stream(&self) -> Result<(), WaitedInVain> {
+    pub async fn reused_stream(&self) -> Result<(), WaitTimeout> {
         let twice = [
             bytes::request(bytes::FIRST_STREAM),
             bytes::request(bytes::FIRST_STREAM),
@@ -213,7 +213,7 @@ impl FakeRuntime {
     /// # Errors
     ///
     /// No plugin is there after [`Builder::patience`](super::Builder::patience).
-    pub async fn oversized_frame(&self) -> Result<(), WaitedInVain> {
+    pub async fn oversized_frame(&self) -> Result<(), WaitTimeout> {
         self.inject(bytes::oversized()).await
     }
 
@@ -222,7 +222,7 @@ impl FakeRuntime {
     /// # Errors
     ///
     /// No plugin is there after [`Builder::patience`](super::Builder::patience).
-    pub async fn garbage(&self) -> Result<(), WaitedInVain> {
+    pub async fn garbage(&self) -> Result<(), WaitTimeout> {
         let plugin = self.idle_plugin().await?;
         let length = self.hub.random(1..=512);
         let any = || u8::try_from(self.hub.random(0..=255)).unwrap_or(0);
@@ -234,14 +234,14 @@ impl FakeRuntime {
         Ok(())
     }
 
-    async fn inject(&self, bytes: ::bytes::Bytes) -> Result<(), WaitedInVain> {
+    async fn inject(&self, bytes: ::bytes::Bytes) -> Result<(), WaitTimeout> {
         let plugin = self.idle_plugin().await?;
         let _no_other = self.hub.requests.lock().await;
         self.send(&plugin, bytes).await;
         Ok(())
     }
 
-    async fn idle_plugin(&self) -> Result<Plugin, WaitedInVain> {
+    async fn idle_plugin(&self) -> Result<Plugin, WaitTimeout> {
         self.hub
             .wait("a registered plugin", |state| {
                 state.plugins.first().cloned()

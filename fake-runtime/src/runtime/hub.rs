@@ -27,7 +27,7 @@ const KEPT: usize = 10_000;
 /// Something that a test waited for did not happen.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("waited {waited:?} for {awaited} in vain; {received}")]
-pub struct WaitedInVain {
+pub struct WaitTimeout {
     awaited: String,
     waited: Duration,
     received: String,
@@ -102,7 +102,7 @@ impl Hub {
         &self,
         awaited: &str,
         mut look: impl FnMut(&State) -> Option<T>,
-    ) -> Result<T, WaitedInVain> {
+    ) -> Result<T, WaitTimeout> {
         let mut state = self.state.subscribe();
         let mut found = None;
         let happened = state.wait_for(|state| {
@@ -111,7 +111,7 @@ impl Hub {
         });
         // The sender lives as long as the hub does, so that only the time can run out.
         let _ = tokio::time::timeout(self.patience, happened).await;
-        found.ok_or_else(|| WaitedInVain {
+        found.ok_or_else(|| WaitTimeout {
             awaited: awaited.to_owned(),
             waited: self.patience,
             received: report(&self.received()),

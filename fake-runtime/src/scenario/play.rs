@@ -12,7 +12,7 @@ use crate::launch::Launch;
 use crate::life;
 use crate::pod::Simulation;
 use crate::product::Product;
-use crate::replay::{Container, Replay, Whom};
+use crate::replay::{Container, PluginSource, Replay};
 use crate::runtime::{FakeRuntime, Fault, Turn};
 use crate::tree::make_tree;
 
@@ -49,10 +49,10 @@ pub enum Played {
 }
 
 /// What the node has for a plugin that names CDI devices: what is typed, or else what the plugin is told of.
-fn host(simulation: &Simulation, whom: &Whom, product: &Product) -> Host {
+fn host(simulation: &Simulation, source: &PluginSource, product: &Product) -> Host {
     simulation.node.cdi.clone().unwrap_or_else(|| {
-        let told = match (whom, product.cdi_dirs) {
-            (Whom::Start(plugins), Some(dirs)) => {
+        let told = match (source, product.cdi_dirs) {
+            (PluginSource::Start(plugins), Some(dirs)) => {
                 let args = plugins.iter().map(Launch::arguments);
                 args.flat_map(dirs).collect()
             }
@@ -87,7 +87,7 @@ impl Scenario {
     /// The scenario cannot be staged, started, or gone on with.
     pub async fn play(
         &self,
-        whom: &Whom,
+        source: &PluginSource,
         product: &Product,
         simulation: &Simulation,
         waiting: impl FnOnce(),
@@ -96,10 +96,10 @@ impl Scenario {
         let dir = staged.path();
         let overlay_args = self.stage(dir, product)?;
         let simulation = self.simulation(simulation)?;
-        let whom = self.whom(whom, dir, overlay_args);
-        let host = host(&simulation, &whom, product);
+        let source = self.source(source, dir, overlay_args);
+        let host = host(&simulation, &source, product);
         let builder = self.builder(&simulation)?.host(host);
-        let mut replay = Replay::start(builder, &whom, product).await?;
+        let mut replay = Replay::start(builder, &source, product).await?;
         for fault in &self.faults {
             happen(fault, replay.runtime()).await?;
         }
@@ -149,14 +149,14 @@ impl Scenario {
     }
 
     /// The plugin with the scenario's arguments before its own, and told of what is staged.
-    fn whom(&self, whom: &Whom, dir: &Path, overlay_args: Vec<String>) -> Whom {
-        let Whom::Start(plugins) = whom else {
-            return whom.clone();
+    fn source(&self, source: &PluginSource, dir: &Path, overlay_args: Vec<String>) -> PluginSource {
+        let PluginSource::Start(plugins) = source else {
+            return source.clone();
         };
         let told = plugins
             .iter()
             .map(|plugin| self.told(plugin, dir, &overlay_args));
-        Whom::Start(told.collect())
+        PluginSource::Start(told.collect())
     }
 
     fn told(&self, plugin: &Launch, dir: &Path, overlay_args: &[String]) -> Launch {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::Cut;
-use crate::runtime::{Call, FakeRuntime, Pace, SocketError, WaitedInVain};
+use crate::runtime::{Call, FakeRuntime, Pace, SocketError, WaitTimeout};
 
 /// One fault. Each is a method of [`FakeRuntime`] too, which says more.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -77,7 +77,7 @@ impl fmt::Display for Fault {
 pub enum FaultError {
     /// There is no plugin to whom it could happen.
     #[error(transparent)]
-    NoPlugin(#[from] WaitedInVain),
+    NoPlugin(#[from] WaitTimeout),
     /// The runtime cannot come back.
     #[error(transparent)]
     Restart(#[from] SocketError),
