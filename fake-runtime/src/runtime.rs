@@ -1,5 +1,6 @@
 //! The runtime's side of NRI as a server: plugins connect to it as they would to containerd.
 
+mod asked;
 mod builder;
 mod calls;
 mod creation;
@@ -8,8 +9,11 @@ mod expectation;
 mod faults;
 mod hub;
 mod identity;
+mod inventory;
 mod life;
 mod link;
+mod lock;
+mod pace;
 mod plan;
 mod plugin;
 mod received;
@@ -19,38 +23,42 @@ mod server;
 mod socket;
 mod synchronize;
 mod telling;
+mod timeouts;
+mod told;
 mod updates;
 mod validation;
 
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
 
 use nri_proto::api::{Container, CreateContainerRequest, PodSandbox};
 use tokio::net::UnixStream;
 
+pub use asked::Asked;
 pub use builder::{Builder, StartError};
-pub use creation::{Asked, Created, Refused};
+pub use creation::{Created, Refused};
 pub use default_validator::DefaultValidator;
 pub use expectation::{Expectation, Unmet};
 pub use faults::{Cut, Fault, FaultError};
 pub use hub::WaitTimeout;
 pub use life::{NotThere, Turn};
-pub use link::{Pace, Streams};
+pub use link::Streams;
+pub use pace::Pace;
 pub use plan::Call;
 pub use plugin::PluginInfo;
 pub use received::Received;
 pub use registration::Given;
 pub use running::{UpdateFate, Updated};
 pub use socket::SocketError;
-pub use telling::{Heard, Told};
+pub use told::{Heard, Told};
 
 use crate::create::{CreateError, Reason};
 use crate::oci::Spec;
 
 use hub::Hub;
+use lock::lock;
 use server::Server;
 use socket::Socket;
 
@@ -280,18 +288,4 @@ impl Drop for FakeRuntime {
             panic!("{unmet}");
         }
     }
-}
-
-/// A lock that a panic elsewhere does not poison: whatever was half done there fails the test by itself.
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// How long plugins are given.
-#[derive(Clone, Copy, Debug)]
-struct Timeouts {
-    /// From connecting to registering.
-    registration: Duration,
-    /// From a request to its answer.
-    request: Duration,
 }

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use nri_proto::api::{Container, PodSandbox};
 
+use super::FakeRuntime;
 use super::default_validator::DefaultValidator;
 use super::hub::Hub;
+use super::inventory::Inventory;
 use super::server::Server;
 use super::socket::{Socket, SocketError};
-use super::synchronize::Inventory;
-use super::{FakeRuntime, Timeouts};
+use super::timeouts::Timeouts;
 use crate::host::Host;
 use crate::profile::{self, Profile};
 

@@ -5,6 +5,8 @@ use std::time::Duration;
 use nri_proto::wire::{CallError, Caller, Code, Status};
 use prost::Message;
 
+use super::hub::{Hub, State};
+use super::plugin::Plugin;
 use crate::create::Answer;
 
 pub(super) const RUNTIME_SERVICE: &str = "nri.pkg.api.v1alpha1.Runtime";
@@ -39,6 +41,36 @@ pub(super) async fn call<T: Message + Default>(
         .call_within(within, PLUGIN_SERVICE, method, payload)
         .await?;
     T::decode(answer).map_err(undecodable)
+}
+
+impl Plugin {
+    /// Calls a method of the plugin. Where that loses the plugin, the connection is closed.
+    pub(super) async fn call<T: Message + Default>(
+        &self,
+        hub: &Hub,
+        method: &str,
+        request: &impl Message,
+    ) -> Result<T, Failure> {
+        let answer = call(&self.caller, hub.timeouts.request, method, request).await;
+        match &answer {
+            // What ended the connection knows better why, and is about to say so; unless the runtime itself ends.
+            Err(closed @ Failure::Closed) => {
+                let is_removed =
+                    |state: &State| (!state.open.contains(&self.connection)).then_some(());
+                let _ = hub.wait("the end of a connection", is_removed).await;
+                self.close(hub, &closed.to_string());
+            }
+            Err(Failure::Lost(why)) => self.close(hub, why),
+            _ => {}
+        }
+        answer
+    }
+
+    /// Closes the connection from the runtime's side.
+    pub(super) fn close(&self, hub: &Hub, why: &str) {
+        self.driver.abort();
+        hub.remove(&self.connection, why);
+    }
 }
 
 impl From<CallError> for Failure {

@@ -3,41 +3,26 @@
 use std::time::Duration;
 
 use nri_proto::api::{
-    Container, ContainerState, ContainerUpdate, CreateContainerRequest, CreateContainerResponse,
-    Event, Hooks, Mount, PodSandbox,
+    Container, ContainerState, CreateContainerRequest, CreateContainerResponse, Event, Hooks,
+    Mount, PodSandbox,
 };
 use tokio::time::Instant;
 
+use super::asked::Asked;
 use super::hub::Hub;
 use super::life;
 use super::plan::Call;
 use super::plugin::Plugin;
 use super::received::Received;
 use super::running::{Alive, Updated};
-use super::telling::{Told, tell};
+use super::telling::tell;
+use super::told::Told;
 use super::updates::Updates;
 use super::validation::validate;
 use crate::apply;
 use crate::collect::{Collector, Combined};
 use crate::create::{Answer, CreateError, Reason, container_id, name_of};
 use crate::oci::Spec;
-
-/// A plugin that was asked, and what came of it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Asked {
-    /// The plugin, as `IDX-NAME`.
-    pub plugin: String,
-    /// What it was asked: the container as adjusted by those before it.
-    pub request: CreateContainerRequest,
-    /// What it answered.
-    pub answer: Answer,
-    /// What it asks to be changed of other containers.
-    pub updates: Vec<ContainerUpdate>,
-    /// The containers that it wants evicted, by id. containerd does not read that.
-    pub evictions: Vec<String>,
-    /// How long that took.
-    pub latency: Duration,
-}
 
 /// A container that was created.
 #[derive(Clone, Debug)]

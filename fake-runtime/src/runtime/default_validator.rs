@@ -2,7 +2,7 @@
 
 use nri_proto::api::{ContainerAdjustment, CreateContainerRequest, LinuxNamespace};
 
-use super::creation::Asked;
+use super::asked::Asked;
 use super::plugin::Plugin;
 use crate::create::{Answer, Reason};
 use crate::profile::{Fate, Profile};

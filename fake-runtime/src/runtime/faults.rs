@@ -16,7 +16,7 @@ pub use fault::{Fault, FaultError};
 
 use super::creation;
 use super::hub::WaitTimeout;
-use super::link::Pace;
+use super::pace::Pace;
 use super::plan::{Call, Handshake};
 use super::plugin::Plugin;
 use super::{Created, FakeRuntime, Refused};

@@ -10,14 +10,14 @@ use fastrand::Rng;
 use nri_proto::api::Container;
 use tokio::sync::{Mutex, watch};
 
-use super::Timeouts;
 use super::default_validator::DefaultValidator;
-use super::lock;
+use super::inventory::Inventory;
+use super::lock::lock;
 use super::plan::Plan;
 use super::plugin::Plugin;
 use super::received::Received;
 use super::running::Running;
-use super::synchronize::Inventory;
+use super::timeouts::Timeouts;
 use crate::host::Host;
 use crate::profile::Profile;
 

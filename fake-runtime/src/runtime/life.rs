@@ -14,7 +14,8 @@ use tokio::time::Instant;
 use super::FakeRuntime;
 use super::hub::Hub;
 use super::running::{Alive, Updated, set};
-use super::telling::{Heard, News, Told, heard_by, tell};
+use super::telling::{News, heard_by, tell};
+use super::told::{Heard, Told};
 use super::updates::Updates;
 
 /// The process of every container that is started: there is none.

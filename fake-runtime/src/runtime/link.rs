@@ -8,33 +8,22 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::UnixStream;
 use tokio::sync::watch;
 use tokio::time::{Sleep, sleep};
 
-use super::hub::Hub;
-use super::lock;
+use super::lock::lock;
+use super::pace::Pace;
 pub use streams::Streams;
-
-/// How slowly a socket is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pace {
-    /// At most so many bytes at a time.
-    pub bytes: usize,
-    /// And then a pause.
-    pub pause: Duration,
-}
 
 /// A socket that is read at the pace asked for, and tells of answers that nobody waits for.
 pub(super) struct Link {
     socket: UnixStream,
     control: Arc<Control>,
     streams: Streams,
-    hub: Arc<Hub>,
-    connection: String,
+    strays: Box<dyn Fn(u32) + Send>,
     pause: Option<Pin<Box<Sleep>>>,
 }
 
@@ -48,19 +37,17 @@ pub(super) struct Control {
 }
 
 impl Link {
-    /// The socket of a connection that goes by this name.
+    /// The runtime's end, which tells `strays` of the stream id of each answer that nobody waits for.
     pub(super) fn new(
         socket: UnixStream,
-        hub: Arc<Hub>,
-        connection: String,
+        strays: impl Fn(u32) + Send + 'static,
     ) -> (Self, Arc<Control>) {
         let control = Arc::<Control>::default();
         let link = Self {
             socket,
             control: Arc::clone(&control),
             streams: Streams::default(),
-            hub,
-            connection,
+            strays: Box::new(strays),
             pause: None,
         };
         (link, control)
@@ -114,7 +101,7 @@ impl AsyncRead for Link {
         let mut part = ReadBuf::new(part);
         ready!(Pin::new(&mut this.socket).poll_read(context, &mut part))?;
         for stream in this.streams.receive(part.filled()) {
-            this.hub.note_stray(&this.connection, stream);
+            (this.strays)(stream);
         }
         let read = part.filled().len();
         buffer.advance(read);

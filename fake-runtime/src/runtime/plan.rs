@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use nri_proto::wire::Split;
 
-use super::link::Pace;
-use super::lock;
+use super::lock::lock;
+use super::pace::Pace;
 
 /// One of the things that a runtime says to a plugin.
 #[derive(

@@ -8,8 +8,6 @@ use nri_proto::api::Event;
 use nri_proto::wire::Caller;
 use tokio::task::AbortHandle;
 
-use super::calls::{self, Failure};
-use super::hub::{Hub, State};
 use super::link::Control;
 use crate::profile::Profile;
 
@@ -51,34 +49,6 @@ impl Plugin {
 
     pub(super) fn is_validator(&self, profile: &Profile) -> bool {
         profile.validators && self.subscribed_to(Event::ValidateContainerAdjustment)
-    }
-
-    /// Calls a method of the plugin. Where that loses the plugin, the connection is closed.
-    pub(super) async fn call<T: prost::Message + Default>(
-        &self,
-        hub: &Hub,
-        method: &str,
-        request: &impl prost::Message,
-    ) -> Result<T, Failure> {
-        let answer = calls::call(&self.caller, hub.timeouts.request, method, request).await;
-        match &answer {
-            // What ended the connection knows better why, and is about to say so; unless the runtime itself ends.
-            Err(closed @ Failure::Closed) => {
-                let is_removed =
-                    |state: &State| (!state.open.contains(&self.connection)).then_some(());
-                let _ = hub.wait("the end of a connection", is_removed).await;
-                self.close(hub, &closed.to_string());
-            }
-            Err(Failure::Lost(why)) => self.close(hub, why),
-            _ => {}
-        }
-        answer
-    }
-
-    /// Closes the connection from the runtime's side.
-    pub(super) fn close(&self, hub: &Hub, why: &str) {
-        self.driver.abort();
-        hub.remove(&self.connection, why);
     }
 
     pub(super) fn subscribed_to(&self, event: Event) -> bool {

@@ -5,7 +5,7 @@ use std::fmt;
 use nri_proto::api::Event;
 
 use super::running::Updated;
-use super::telling::Heard;
+use super::told::Heard;
 use crate::create::Answer;
 
 /// One thing that a plugin did.

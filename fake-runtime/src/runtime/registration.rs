@@ -47,7 +47,10 @@ pub(super) async fn register(
 ) {
     let connection = hub.connected();
     let handshake = hub.plan.handshake();
-    let (stream, link) = Link::new(stream, hub.clone(), connection.clone());
+    let (stream, link) = Link::new(stream, {
+        let (hub, connection) = (hub.clone(), connection.clone());
+        move |id| hub.note_stray(&connection, id)
+    });
     let (caller, incoming, driver) = wire::open_with(stream, Side::Runtime, hub.plan.split());
     let driver = connections.spawn({
         let (hub, connection) = (hub.clone(), connection.clone());

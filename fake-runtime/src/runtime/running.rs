@@ -7,7 +7,7 @@ use nri_proto::api::{
     OptionalInt64, OptionalUInt64, PodSandbox,
 };
 
-use super::synchronize::Inventory;
+use super::inventory::Inventory;
 
 /// The pods whose life is played, and their containers, by their ids.
 #[derive(Clone, Debug, Default)]

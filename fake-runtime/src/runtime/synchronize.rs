@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use nri_proto::api::{
-    Container, ContainerUpdate, PodSandbox, SynchronizeRequest, SynchronizeResponse,
-};
+use nri_proto::api::{ContainerUpdate, SynchronizeRequest, SynchronizeResponse};
 use nri_proto::wire::{Caller, MAX_BODY};
 use tokio::time::Instant;
 
@@ -13,13 +11,6 @@ use super::hub::Hub;
 
 /// containerd gives up on parts smaller than this many pods and containers together.
 const MIN_PER_PART: usize = 8;
-
-/// What is there when a plugin registers.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Inventory {
-    pub(super) pods: Vec<PodSandbox>,
-    pub(super) containers: Vec<Container>,
-}
 
 /// How many pods and containers go into one part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use nri_proto::api::{
     ValidateContainerAdjustmentRequest, ValidateContainerAdjustmentResponse,
 };
 
-use super::creation::Asked;
+use super::asked::Asked;
 use super::hub::Hub;
 use super::plugin::Plugin;
 use crate::collect::Combined;
