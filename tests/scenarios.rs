@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use fake_runtime::launch::Launch;
 use fake_runtime::pod::Simulation;
-use fake_runtime::replay::PluginSource;
-use fake_runtime::scenario::{Played, Scenario};
+use fake_runtime::replay::{Played, PluginSource};
+use fake_runtime::scenario::Scenario;
 use mock_node::plugin::KNOWN;
 
 fn scenarios() -> Vec<PathBuf> {

@@ -7,12 +7,14 @@
 mod containerd;
 mod cri_o;
 mod life;
+mod series;
 mod version;
 
 use std::fmt;
 
 pub use life::Life;
-pub use version::{Series, UnknownVersion};
+pub use series::Series;
+pub use version::UnknownVersion;
 
 /// Every profile: containerd's, then CRI-O's, oldest first.
 pub const ALL: &[Profile] = &[

@@ -1,5 +1,7 @@
 //! Creating containers for a plugin, and keeping what came of them.
 
+mod played;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,10 +12,7 @@ use crate::launch::Launch;
 use crate::life::{Happened, Step};
 use crate::process::{PluginProcess, SpawnError};
 use crate::product::{Decision, Product};
-use crate::runtime::{
-    Builder, Created, FakeRuntime, NotThere, Received, Refused, StartError, Turn, WaitTimeout,
-};
-use crate::scenario::Played;
+use crate::runtime::{Builder, FakeRuntime, NotThere, Received, StartError, Turn, WaitTimeout};
 
 /// How long the log of a plugin may lag behind its answer.
 const LOG_LAG: Duration = Duration::from_secs(1);
@@ -23,6 +22,8 @@ const RUNTIME_LAG: Duration = Duration::from_millis(200);
 const LOOK: Duration = Duration::from_millis(10);
 /// How long somebody has who starts a plugin by hand.
 const BY_HAND: Duration = Duration::from_secs(24 * 3600);
+
+pub use played::{Container, Played};
 
 /// The plugins for which containers are created.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,17 +62,6 @@ pub enum ReplayError {
         /// The runtime's reason.
         why: String,
     },
-}
-
-/// A container, and what became of it.
-#[derive(Clone, Debug)]
-pub struct Container {
-    /// `namespace/pod/container`.
-    pub name: String,
-    /// The container, or why there is none.
-    pub created: Result<Created, Refused>,
-    /// What the plugin's log said, where that is known to be read.
-    pub decision: Option<Decision>,
 }
 
 /// A runtime and the plugin on it.

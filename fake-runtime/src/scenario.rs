@@ -38,4 +38,4 @@ mod play;
 
 pub use expected::Expected;
 pub use file::{Action, Scenario, ScenarioError, Source, Step, Update};
-pub use play::{Plain, Played};
+pub use play::Plain;

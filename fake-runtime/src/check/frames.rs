@@ -66,7 +66,7 @@ pub(super) async fn cuts_long_answers(subject: &Subject) -> Judged {
 /// An inventory and requests of just over one frame, which containerd cuts in two, are understood.
 pub(super) async fn takes_split_frames(subject: &Subject) -> Judged {
     drop(subject.start().await?);
-    let (pods, containers) = samples::inventory(subject, samples::FEW_PODS)?;
+    let (pods, containers) = samples::inventory(subject.plain()?, samples::FEW_PODS);
     let builder = subject.builder().inventory(pods, containers);
     let mut session = subject.start_on(start(builder).await?)?;
     if let Err(why) = session.registered().await {

@@ -3,7 +3,6 @@
 use nri_proto::api::{Container, ContainerState, CreateContainerRequest, PodSandbox};
 use prost::Message as _;
 
-use super::{Outcome, Subject};
 use crate::pod::{Allocation, Pod, PodError, Simulation, manifest, requests};
 use crate::profile::Profile;
 
@@ -139,13 +138,12 @@ pub(super) const FEW_PODS: usize = 5;
 /// So many that it takes several messages.
 pub(super) const MANY_PODS: usize = 150;
 
-/// What runs on a node with so many pods.
+/// What runs on a node with so many pods like this one.
 pub(super) fn inventory(
-    subject: &Subject,
+    plain: CreateContainerRequest,
     pods: usize,
-) -> Result<(Vec<PodSandbox>, Vec<Container>), Outcome> {
+) -> (Vec<PodSandbox>, Vec<Container>) {
     const CONTAINERS_OF_EACH: usize = 5;
-    let plain = subject.plain()?;
     let (pod, container) = (
         plain.pod.unwrap_or_default(),
         plain.container.unwrap_or_default(),
@@ -170,7 +168,7 @@ pub(super) fn inventory(
         container
     };
     let containers = (0..pods * CONTAINERS_OF_EACH).map(container).collect();
-    Ok((all, containers))
+    (all, containers)
 }
 
 #[cfg(test)]

@@ -12,10 +12,10 @@ use crate::create::name_of;
 use crate::life::Step;
 use crate::one_line::last_line;
 use crate::product::Product;
-use crate::replay::Replay;
+use crate::replay::{Played, Replay};
 use crate::requests::Requests;
 use crate::runtime::FakeRuntime;
-use crate::scenario::{Played, Scenario};
+use crate::scenario::Scenario;
 use clap::error::ErrorKind;
 
 use super::junit;

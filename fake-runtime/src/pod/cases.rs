@@ -10,12 +10,12 @@
 //! limits of huge pages.
 
 mod compare;
+mod error;
 mod facts;
 mod names;
 mod recorded;
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use nri_proto::api::CreateContainerRequest;
@@ -23,63 +23,15 @@ use serde_json::Value;
 
 use super::containerd::Containerd;
 use super::kubelet::{Kubelet, Played, Refusal};
-use super::manifest::{Manifest, ManifestError};
-use super::node::{Node, NodeError};
+use super::manifest::Manifest;
+use super::node::Node;
 use super::{Allocation, Cluster, Pod};
-use crate::jsonl::{self, JsonlError};
-use crate::profile::{Profile, UnknownVersion};
+use crate::jsonl;
+use crate::profile::Profile;
+use error::{json, text};
 use recorded::{Cri, Row};
 
-/// Why a folder cannot be read.
-#[derive(Debug, thiserror::Error)]
-pub enum CasesError {
-    /// A file of it cannot be read.
-    #[error("cannot read {path}: {source}")]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the file system said.
-        source: io::Error,
-    },
-    /// A file with rows is not one.
-    #[error(transparent)]
-    Rows(#[from] JsonlError),
-    /// A file is not what its name says.
-    #[error("{path}: {source}")]
-    Json {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        source: serde_json::Error,
-    },
-    /// A manifest cannot be read.
-    #[error("{path}: {source}")]
-    Manifest {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        source: ManifestError,
-    },
-    /// The node is not described.
-    #[error("{path} {source}")]
-    Node {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        source: NodeError,
-    },
-    /// It is of a containerd that nobody measured.
-    #[error("{path}: {source}")]
-    Version {
-        /// The file.
-        path: PathBuf,
-        /// Which.
-        source: UnknownVersion,
-    },
-    /// There is no folder of cases in it.
-    #[error("{0} holds no cases: there is no node.json in it, nor one directory below")]
-    NoCases(PathBuf),
-}
+pub use error::CasesError;
 
 /// A folder of cases of one node.
 #[derive(Debug)]
@@ -154,20 +106,6 @@ fn objects(dir: &Path) -> Option<PathBuf> {
     let names = [name.len()].into_iter().chain(ends);
     let mut paths = names.map(|end| dir.with_file_name(&name[..end]).join("objects.yaml"));
     paths.find(|path| path.is_file())
-}
-
-fn text(path: &Path) -> Result<String, CasesError> {
-    fs::read_to_string(path).map_err(|source| CasesError::Io {
-        path: path.to_owned(),
-        source,
-    })
-}
-
-fn json(path: &Path) -> Result<Value, CasesError> {
-    serde_json::from_str(&text(path)?).map_err(|source| CasesError::Json {
-        path: path.to_owned(),
-        source,
-    })
 }
 
 fn manifest(path: &Path) -> Result<Manifest, CasesError> {

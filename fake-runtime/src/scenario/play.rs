@@ -12,8 +12,8 @@ use crate::launch::Launch;
 use crate::life;
 use crate::pod::Simulation;
 use crate::product::Product;
-use crate::replay::{Container, PluginSource, Replay};
-use crate::runtime::{FakeRuntime, Fault, Turn};
+use crate::replay::{Container, Played, PluginSource, Replay};
+use crate::runtime::{FakeRuntime, Fault};
 use crate::tree::make_tree;
 
 /// Stands for the directory of what is staged.
@@ -21,32 +21,6 @@ const DIR: &str = "{dir}";
 
 /// Longer than a plugin waits for a runtime that keeps silent.
 const PATIENCE: Duration = Duration::from_secs(30);
-
-/// What came of a step, or of one container of it.
-#[derive(Clone, Debug)]
-pub enum Played {
-    /// Something went wrong on purpose.
-    Fault {
-        /// What.
-        fault: Fault,
-        /// How long the plugin took to register again, where it lost its connection.
-        came_back: Option<Duration>,
-    },
-    /// A turn of a pod's life other than a container's creation.
-    Turn {
-        /// What happened.
-        what: String,
-        /// What came of it.
-        turn: Box<Turn>,
-    },
-    /// A container.
-    Container {
-        /// What became of it.
-        container: Box<Container>,
-        /// What was expected and did not come true.
-        unmet: Vec<String>,
-    },
-}
 
 /// What the node has for a plugin that names CDI devices: what is typed, or else what the plugin is told of.
 fn host(simulation: &Simulation, source: &PluginSource, product: &Product) -> Host {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use similar::TextDiff;
 
-use super::Shown;
+use super::shown::Shown;
 use crate::cli::{Result, Verdict};
 
 /// A directory with one file for each file that is replayed.

@@ -8,9 +8,10 @@ use crate::create::Answer;
 use crate::one_line::on_one_line;
 use crate::product::Decision;
 use crate::profile::Profile;
+use crate::replay::Played;
 use crate::replay::{Container, Failed};
 use crate::runtime::{Asked, Created, Fault, Heard, Refused, Told, Turn, Updated};
-use crate::scenario::{Plain, Played};
+use crate::scenario::Plain;
 use clap::builder::styling::Style;
 use serde_json::{Value, json};
 

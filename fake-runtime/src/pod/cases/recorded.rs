@@ -7,7 +7,7 @@ use nri_proto::api::CreateContainerRequest;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::CasesError;
+use super::error::{CasesError, json};
 use crate::pod::cri::{Container, Device, Mount, Namespaces, PidNamespace, Resources, Sandbox};
 use crate::pod::kubelet::Given;
 use crate::pod::manifest::Propagation;
@@ -38,7 +38,7 @@ impl Cri {
     /// One that is not there is empty.
     pub(super) fn read(path: &Path) -> Result<Self, CasesError> {
         if path.is_file() {
-            super::json(path).map(Self)
+            json(path).map(Self)
         } else {
             Ok(Self(Value::Null))
         }
