@@ -21,6 +21,7 @@ pub mod cluster;
 pub mod containerd;
 pub mod cri;
 pub mod cri_o;
+mod identifier;
 pub mod image;
 pub mod kubelet;
 pub mod manifest;

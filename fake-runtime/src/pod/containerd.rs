@@ -8,6 +8,7 @@ mod cdi;
 mod env;
 pub(super) mod linux;
 pub(super) mod mounts;
+mod paths;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,6 +16,7 @@ use std::collections::BTreeMap;
 use nri_proto::api;
 
 use super::cri::{Container, Sandbox};
+use super::identifier::identifier;
 use super::image::{self, Image};
 use super::node::Node;
 use crate::create::CreateError;
@@ -23,10 +25,6 @@ use crate::profile::Profile;
 /// What a container starts with when its image says nothing.
 pub(super) const DEFAULT_PATH: &str =
     "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-
-/// Where containerd keeps what outlives a reboot, and what doesn't.
-const STATE: &str = "/var/lib/containerd/io.containerd.grpc.v1.cri";
-const RUN: &str = "/run/containerd/io.containerd.grpc.v1.cri";
 
 /// Names CDI devices in an annotation of the container.
 const CDI_ANNOTATION: &str = "cdi.k8s.io/";
@@ -242,35 +240,4 @@ fn user(container: &Container) -> api::User {
 
 pub(super) fn sandbox_id(sandbox: &Sandbox) -> String {
     identifier(&[&sandbox.namespace, &sandbox.name, &sandbox.uid])
-}
-
-/// An id as containerd's are, 64 hexadecimal digits, but always the same for the same names.
-pub(super) fn identifier(names: &[&str]) -> String {
-    (0..4u64)
-        .map(|part| format!("{:016x}", hash(part, names)))
-        .collect()
-}
-
-/// A uid as the API server's are, but always the same for the same Pod.
-pub(super) fn uid(namespace: &str, name: &str) -> String {
-    let digits = identifier(&["uid", namespace, name]);
-    let part = |range: std::ops::Range<usize>| &digits[range];
-    let (a, b, c, d, e) = (
-        part(0..8),
-        part(8..12),
-        part(13..16),
-        part(17..20),
-        part(20..32),
-    );
-    format!("{a}-{b}-4{c}-8{d}-{e}")
-}
-
-/// FNV-1a: ids stand in golden files, so that no release of any library may change them.
-fn hash(seed: u64, names: &[&str]) -> u64 {
-    const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
-    const PRIME: u64 = 0x0100_0000_01b3;
-    let bytes = names.iter().flat_map(|name| name.bytes().chain([0]));
-    bytes.fold(OFFSET ^ seed, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(PRIME)
-    })
 }

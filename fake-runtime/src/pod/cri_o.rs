@@ -8,8 +8,9 @@ mod mounts;
 use indexmap::IndexMap;
 use nri_proto::api;
 
-use super::containerd::{self, DEFAULT_PATH, cdi_names, identifier, linux};
+use super::containerd::{self, DEFAULT_PATH, cdi_names, linux};
 use super::cri::{Container, PidNamespace, Resources, Sandbox};
+use super::identifier::{identifier, uid};
 use super::node::Node;
 use crate::create_error::CreateError;
 use crate::profile::Profile;
@@ -210,6 +211,6 @@ fn ipc_uts_mount(pod_id: &str) -> [api::LinuxNamespace; 3] {
 
 /// A namespace of the pod, held by a file.
 fn pinned(kind: &str, short: &str, pod_id: &str) -> api::LinuxNamespace {
-    let file = super::containerd::uid("namespaces", pod_id);
+    let file = uid("namespaces", pod_id);
     linux::namespace(kind, &format!("/var/run/{short}ns/{file}"))
 }

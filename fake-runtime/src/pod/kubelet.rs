@@ -10,53 +10,28 @@ mod annotations;
 mod class;
 mod env;
 mod expand;
+mod gpus;
 mod host_name;
 mod identity;
 mod mounts;
 mod oom;
+mod order;
 mod refusal;
 mod resources;
+mod told;
 mod volumes;
 
 use std::collections::BTreeMap;
 
 pub use allocation::{Allocation, Given};
 pub use refusal::Refusal;
+pub use told::{Kubelet, Source};
 
-use super::cluster::Cluster;
 use super::cri::{self, Namespaces, PidNamespace};
 use super::manifest::{Container, Pod, SecurityContext};
-use super::node::Node;
-use crate::profile::Profile;
-use allocation::Gpus;
+use gpus::Gpus;
 use identity::Identity;
-
-/// Where a Pod came from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Source {
-    /// The API server.
-    #[default]
-    Api,
-    /// A file in the kubelet's own directory.
-    File,
-}
-
-/// A kubelet: its node, and what it is told by others.
-#[derive(Clone, Copy, Debug)]
-pub struct Kubelet<'a> {
-    /// The node.
-    pub node: &'a Node,
-    /// The runtime that it asks.
-    pub profile: &'a Profile,
-    /// The cluster's objects.
-    pub cluster: &'a Cluster,
-    /// What device plugins and DRA drivers give.
-    pub allocation: &'a Allocation,
-    /// Where Pods come from.
-    pub source: Source,
-    /// Puts variables in random order, as real ones do; without it they are in the manifest's.
-    pub shuffle: Option<u64>,
-}
+use order::in_order;
 
 /// What a kubelet asks for.
 #[derive(Clone, Debug)]
@@ -69,16 +44,6 @@ pub struct Played {
     pub unknown: Vec<Option<String>>,
     /// What nobody told, a line each.
     pub notes: Vec<String>,
-}
-
-/// The order in which the kubelet makes a Pod's containers: the init containers, sidecars among them, then the
-/// others, and at last those that were added while it ran.
-fn in_order(pod: &Pod) -> impl Iterator<Item = &Container> {
-    let spec = &pod.spec;
-    spec.init_containers
-        .iter()
-        .chain(&spec.containers)
-        .chain(&spec.ephemeral_containers)
 }
 
 impl Kubelet<'_> {

@@ -6,7 +6,7 @@ use nri_proto::api::{
     OptionalUInt64, SecurityProfile, security_profile::ProfileType,
 };
 
-use super::RUN;
+use super::paths::RUN;
 use crate::pod::cri::{Container, Device, PidNamespace, Resources, Sandbox};
 use crate::pod::manifest::{SeccompProfile, SeccompType};
 use crate::pod::node::Node;

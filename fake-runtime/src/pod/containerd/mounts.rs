@@ -3,8 +3,9 @@
 use nri_proto::api::Mount;
 use path_clean::clean;
 
-use super::{RUN, STATE};
+use super::paths::{RUN, STATE};
 use crate::pod::cri::{self, Container, Sandbox};
+use crate::pod::identifier::identifier;
 use crate::pod::image::Image;
 use crate::pod::manifest::Propagation;
 use crate::pod::node::Node;
@@ -60,7 +61,7 @@ fn resolved(node: &Node, path: &str) -> String {
 /// Where an image is that is mounted as a volume. One that is already somewhere stays there.
 fn image_volume(node: &Node, image: &str, pod_id: &str) -> String {
     let digest = node.images.digest(image);
-    let digest = digest.unwrap_or_else(|| super::identifier(&["image", image]));
+    let digest = digest.unwrap_or_else(|| identifier(&["image", image]));
     format!("{RUN}/image-volumes/{pod_id}/{digest}")
 }
 
@@ -71,7 +72,7 @@ fn image_volumes(image: &Image, id: &str) -> impl Iterator<Item = Mount> {
             container_path: path.clone(),
             host_path: format!(
                 "{STATE}/containers/{id}/volumes/{}",
-                super::identifier(&[id, path])
+                identifier(&[id, path])
             ),
             ..Default::default()
         })

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::in_order;
+use super::order::in_order;
 use crate::pod::manifest::{Container, Pod};
 use crate::pod::quantity::Quantity;
 

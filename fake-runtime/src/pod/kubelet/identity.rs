@@ -1,7 +1,7 @@
 //! By what a Pod is known.
 
-use super::{Kubelet, Source};
-use crate::pod::containerd;
+use super::told::{Kubelet, Source};
+use crate::pod::identifier::uid;
 use crate::pod::manifest::{Pod, generated};
 
 /// Name, namespace and uid.
@@ -26,8 +26,8 @@ impl Identity {
         }
         let uid = match metadata.uid.as_str() {
             // Of a file, a hash of it.
-            "" if from_file => containerd::uid(&namespace, &name).replace('-', ""),
-            "" => containerd::uid(&namespace, &name),
+            "" if from_file => uid(&namespace, &name).replace('-', ""),
+            "" => uid(&namespace, &name),
             uid => uid.to_owned(),
         };
         Self {

@@ -1,6 +1,7 @@
 //! Pods that never get as far as the runtime.
 
-use super::{Kubelet, in_order};
+use super::order::in_order;
+use super::told::Kubelet;
 use crate::pod::manifest::{Pod, Propagation, RecursiveReadOnly};
 
 /// Why.

@@ -150,7 +150,7 @@ fn of_job(template: &Pod, spec: Option<&Node>, name: &str) -> Vec<Pod> {
     let number = |name| spec.and_then(|spec| number(spec, name));
     let mode = spec.and_then(|spec| spec.get("completionMode")?.text());
     let mut template = template.clone();
-    let uid = crate::pod::containerd::uid(template.metadata.namespace(), name);
+    let uid = crate::pod::identifier::uid(template.metadata.namespace(), name);
     for prefix in ["", "batch.kubernetes.io/"] {
         label(&mut template, &format!("{prefix}controller-uid"), &uid);
         label(&mut template, &format!("{prefix}job-name"), name);
