@@ -1,5 +1,9 @@
 //! What the README says, held to what is so.
 
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+
 use fake_runtime::profile::Profile;
 use nri_proto::api::Event;
 
@@ -48,4 +52,41 @@ fn the_table_of_calls_has_every_call_and_says_which_versions_make_it() {
             );
         }
     }
+}
+
+/// The commands of the block below a heading.
+fn commands(heading: &str) -> impl Iterator<Item = &'static str> {
+    let lines = README.lines().skip_while(move |line| *line != heading);
+    let block = lines.skip_while(|line| *line != "```console").skip(1);
+    let block = block.take_while(|line| *line != "```");
+    block.filter_map(|line| line.strip_prefix("$ "))
+}
+
+#[test]
+fn every_command_for_a_laptop_does_what_it_says() {
+    let project = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let elsewhere = tempfile::tempdir().unwrap();
+    let built = Path::new(env!("CARGO_BIN_EXE_nri-plugin"))
+        .ancestors()
+        .nth(2)
+        .unwrap();
+    symlink(built, elsewhere.path().join("target")).unwrap();
+    let mut count = 0;
+    for command in commands("## Without a cluster") {
+        let dir = match command {
+            "cargo build" => project,
+            _ => elsewhere.path(),
+        };
+        // There is no cluster.
+        let command = command.replace("kubectl get pod NAME -o yaml", "cat pod.yaml");
+        let output = Command::new("bash")
+            .args(["-o", "pipefail", "-c", &command])
+            .current_dir(dir)
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{command}: {stderr}");
+        count += 1;
+    }
+    assert_eq!(count, 7);
 }
