@@ -1,10 +1,14 @@
-//! What the README says, held to what is so.
+//! What the documents say, held to what is so.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
 use fake_runtime::profile::Profile;
+use nri_plugin::metrics::Metrics;
 use nri_proto::api::Event;
 
 const README: &str = include_str!("../README.md");
@@ -89,4 +93,67 @@ fn every_command_for_a_laptop_does_what_it_says() {
         count += 1;
     }
     assert_eq!(count, 7);
+}
+
+/// The text of each file of the plugin, without its tests.
+fn sources(dir: &Path) -> Vec<String> {
+    let entries = fs::read_dir(dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let mut texts = Vec::new();
+    for path in entries {
+        if path.is_dir() {
+            texts.extend(sources(&path));
+        } else if path.file_stem().is_some_and(|stem| stem != "tests") {
+            let text = fs::read_to_string(path).unwrap();
+            let code = text.split("mod tests {").next();
+            texts.push(code.unwrap_or_default().to_owned());
+        }
+    }
+    texts
+}
+
+/// The text literals of a piece of code.
+fn literals(code: &str) -> impl Iterator<Item = &str> {
+    code.split('"').skip(1).step_by(2)
+}
+
+/// Whether the literal is a message, and none of the small change around it.
+fn is_prose(literal: &&str) -> bool {
+    literal.starts_with(char::is_alphabetic) && literal.contains(' ') && !literal.contains('{')
+}
+
+#[test]
+fn operations_has_every_warning_and_every_metric() {
+    const OPERATIONS: &str = include_str!("../docs/operations.md");
+    let mut messages = Vec::new();
+    for code in sources(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src"))) {
+        for macros in ["tracing::warn!(", "tracing::error!("] {
+            let calls = code.split(macros).skip(1);
+            let calls = calls.filter_map(|rest| rest.split(");").next());
+            messages
+                .extend(calls.filter_map(|call| literals(call).find(is_prose).map(str::to_owned)));
+        }
+        // By their first argument.
+        let calls = code.split("warn_because(\"").skip(1);
+        messages.extend(calls.filter_map(|rest| rest.split('"').next().map(str::to_owned)));
+        let kinds = code.split("fn message(&self)").skip(1);
+        let kinds = kinds.filter_map(|rest| rest.split("\n    }\n").next());
+        messages.extend(kinds.flat_map(literals).map(str::to_owned));
+    }
+    messages.retain(|message| is_prose(&message.as_str()));
+    assert!(messages.len() > 25, "{messages:?}");
+    for message in messages {
+        assert!(
+            OPERATIONS.contains(&format!("| `{message}` |")),
+            "{message}"
+        );
+    }
+    let metrics = Metrics::default().text();
+    for line in metrics.lines() {
+        if let Some(metric) = line.strip_prefix("# TYPE ") {
+            let name = metric.split(' ').next().unwrap();
+            assert!(OPERATIONS.contains(&format!("| `{name}` |")), "{name}");
+        }
+    }
 }
