@@ -74,11 +74,13 @@ struct Row {
 impl Args {
     pub(super) fn run(self, out: &mut dyn Write) -> Result {
         let all = sched_getaffinity(None)?;
+        let mut cases = case::all();
+        cases.retain(|case| case.name.contains(&self.only));
+        if cases.is_empty() {
+            return Err(format!("no case has {:?} in its name", self.only).into());
+        }
         let mut rows = Vec::new();
-        for case in case::all() {
-            if !case.name.contains(&self.only) {
-                continue;
-            }
+        for case in cases {
             pin(&all, case.pinned)?;
             let row = self.row(case)?;
             if self.output == Output::Text {
