@@ -188,6 +188,9 @@ pub enum ScenarioError {
         "no pod or container {0:?} was run before: it is NAMESPACE/POD or NAMESPACE/POD/CONTAINER"
     )]
     NotRun(String),
+    /// It updates a pod.
+    #[error("{0:?} is a pod: an update is of one of its containers, NAMESPACE/POD/CONTAINER")]
+    NotAContainer(String),
     /// A pod or a container is not there any more.
     #[error(transparent)]
     NotThere(#[from] NotThere),

@@ -205,7 +205,7 @@ impl Scenario {
             }
             Action::Update(update) => {
                 let Running::Container(container) = named(&update.container)? else {
-                    return Err(ScenarioError::NotRun(update.container.clone()));
+                    return Err(ScenarioError::NotAContainer(update.container.clone()));
                 };
                 let resources = update.resources.clone();
                 let update = life::Step::Update {
