@@ -555,8 +555,7 @@ fn who_waits_for_another_request_does_not_keep_the_lock() {
     let waits = Request::new(&annotated(), LONG);
     let reply = fixture.answerer.create_container(&waits, Runtime::UNKNOWN);
     assert_eq!(reply, Reply::Wait);
-    let stager = File::open(lock.path()).unwrap();
-    stager.try_lock().unwrap();
+    locked(lock.path());
 }
 
 #[test]
